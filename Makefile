@@ -148,6 +148,7 @@ rules: $(VENV)/ready-test,lint
 	$(PYTHON) tools/house_rules.py
 	$(PYTHON) tools/prose_rules.py
 	$(PYTHON) -m tools.room_map --check
+	$(PYTHON) -m tools.make_stubs --check
 	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=src:. lint-imports
 
 types: $(VENV)/ready-test,lint

@@ -10,8 +10,6 @@ from benchmarks.cases import CASES, select
 from benchmarks.report import ONE_THREAD, scaling_table, table, write_documentation
 from benchmarks.runner import run_case, run_scaling
 
-__all__ = ["main"]
-
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -13,19 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = [
-    "AbsentError",
-    "Agreement",
-    "Case",
-    "Contestant",
-    "Data",
-    "digest",
-    "estimators",
-    "fit_estimator",
-    "scaled",
-    "split",
-]
-
 Data = Mapping[str, np.ndarray]
 
 
@@ -70,11 +57,9 @@ class Contestant:
             # A module missing somewhere else means a broken install, which must not pass for an absent peer.
             if error.name is None or not module_name.startswith(error.name):
                 raise
-            message = f"{self.name}: {self.path} is not installed (no module {error.name})."
-            raise AbsentError(message) from error
+            raise AbsentError(f"{self.name}: {self.path} is not installed (no module {error.name}).") from error
         except AttributeError as error:
-            message = f"{self.name}: {module_name} has no {attribute}."
-            raise AbsentError(message) from error
+            raise AbsentError(f"{self.name}: {module_name} has no {attribute}.") from error
 
 
 @dataclass(frozen=True)
@@ -108,8 +93,7 @@ class Case:
     def contestant(self, name: str) -> Contestant:
         found = {contestant.name: contestant for contestant in self.contestants}
         if name not in found:
-            message = f"Case {self.name}: the contestants are {', '.join(found)}; got {name!r}."
-            raise KeyError(message)
+            raise KeyError(f"Case {self.name}: the contestants are {', '.join(found)}; got {name!r}.")
         return found[name]
 
 

@@ -39,8 +39,6 @@ from benchmarks.choice_report import write_page
 from benchmarks.choice_tables import TABLES, ChoiceTable, read_rows, write_tables
 from benchmarks.machine import describe
 
-__all__ = ["compare", "main", "summarise"]
-
 RESULTS = Path(__file__).parent / "results" / "choice"
 _PACKAGES = {
     "mercer": ("mercer", "scikit-learn"),

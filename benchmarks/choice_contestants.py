@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.choice_tables import ChoiceTable
 
-__all__ = ["CONTESTANTS", "CORES", "LEAST_PROBABILITY", "answer", "measure_losses"]
-
 CONTESTANTS = ("mercer", "flaml", "autogluon", "lightgbm", "sklearn")
 # Probabilities below this count as this, for everyone: one false certainty costs 13.8 and no more.
 LEAST_PROBABILITY = 1e-6

@@ -8,8 +8,6 @@ import numpy as np
 
 from benchmarks.choice_tables import TABLES
 
-__all__ = ["render", "write_page"]
-
 _PAGE = Path(__file__).parent.parent / "docs" / "choice.md"
 _NAMES = {
     "mercer": "mercer",

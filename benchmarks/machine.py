@@ -9,8 +9,6 @@ from pathlib import Path
 
 import threadpoolctl
 
-__all__ = ["busy_seconds", "describe", "peak_memory", "reset_peak", "resident_memory", "thread_environment", "versions"]
-
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "daal", "faiss-cpu")
 
 

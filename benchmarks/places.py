@@ -24,8 +24,6 @@ import numpy as np
 
 from benchmarks.machine import describe, peak_memory, reset_peak, resident_memory, versions
 
-__all__ = ["MODELS", "main"]
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 MODELS = ("KMeans", "PCA", "LinearRegression", "Ridge", "LogisticRegression")

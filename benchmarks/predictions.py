@@ -19,8 +19,6 @@ from benchmarks.class_pairs import (
     time_in_turns,
 )
 
-__all__ = ["main", "measure_answers", "predictions_table"]
-
 RESULT = Path(__file__).parent / "results" / "predictions_all.json"
 METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
 # Rows and columns of the table that models are fitted to.

@@ -29,8 +29,6 @@ from benchmarks.quality_report import summary, write_page
 from benchmarks.quality_tables import TABLES, Table
 from benchmarks.quality_tools import TOOLS, Setting, Tool, draw_settings
 
-__all__ = ["compare", "loss_of", "main"]
-
 RESULTS = Path(__file__).parent / "results" / "quality"
 Folds = list[tuple[np.ndarray, np.ndarray]]
 PACKAGES = ("mercer", "scikit-learn", "lightgbm", "xgboost", "catboost")

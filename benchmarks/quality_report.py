@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["difference", "draw", "skill", "standing", "summary", "write_page"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "quality.md"
 PICTURE = ROOT / "docs" / "_static" / "quality.svg"

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CATBOOST_ROUNDS", "TOOLS", "Setting", "Tool", "draw_settings"]
-
 Array = np.ndarray
 CATBOOST_ROUNDS = 200
 # The rounds of a tuned fit, and how many without a gain on the held-out rows end them.

@@ -8,8 +8,6 @@ from benchmarks.import_times import import_table
 from benchmarks.predictions import predictions_table
 from benchmarks.small_fits import small_fits_table
 
-__all__ = ["ONE_THREAD", "device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "_static" / "benchmarks.svg"

@@ -16,8 +16,6 @@ import numpy as np
 from benchmarks.case import Case, Contestant
 from benchmarks.machine import describe, thread_environment, versions
 
-__all__ = ["judge", "run_case", "run_scaling"]
-
 ROOT = Path(__file__).resolve().parents[1]
 LONG_RUN = 30.0
 TIME_LIMIT = 600.0

@@ -19,8 +19,6 @@ from benchmarks.class_pairs import (
     time_in_turns,
 )
 
-__all__ = ["main", "measure_class", "small_fits_table"]
-
 RESULT = Path(__file__).parent / "results" / "small_fits_all.json"
 # Rows and columns.
 SIZES = ((50, 3), (150, 8), (1000, 20))

@@ -18,8 +18,6 @@ import numpy as np
 
 from benchmarks.choice_tables import TABLES, ChoiceTable, read_rows
 
-__all__ = ["main", "measure_study", "summarise"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "intervals.md"
 RESULT = Path(__file__).parent / "results" / "study_intervals.json"

@@ -18,8 +18,6 @@ from pathlib import Path
 
 from tools.matrix.table import count_cores
 
-__all__ = ["PAGE", "STEPS", "Outcome", "measure", "update_table"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 BEGIN = "<!-- build times: written by python -m tools.build_times --record -->"
@@ -98,8 +96,9 @@ def _call(*command: str, cwd: Path) -> str:
     variables |= {"CCACHE_DISABLE": "1", "BROWSER": "true"}
     ran = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
-        message = f"{' '.join(command[:3])} ended with status {ran.returncode}: {(ran.stdout + ran.stderr)[-2000:]}"
-        raise RuntimeError(message)
+        raise RuntimeError(
+            f"{' '.join(command[:3])} ended with status {ran.returncode}: {(ran.stdout + ran.stderr)[-2000:]}"
+        )
     return ran.stdout
 
 

@@ -56,8 +56,7 @@ def make_definition(source: str, module: str) -> str:
         elif isinstance(node, ast.Assign):
             parts.append(define_constant(node, module))
         elif not isinstance(node, ast.Import | ast.Expr):
-            message = f"{module}.py, line {node.lineno}: a definition file cannot hold this statement."
-            raise DefinitionError(message)
+            raise DefinitionError(f"{module}.py, line {node.lineno}: a definition file cannot hold this statement.")
     return "\n".join(part for part in parts if part) + "\n"
 
 
@@ -101,7 +100,6 @@ def write_statement(node: ast.stmt) -> str:
 def write_type(annotation: ast.expr | None) -> str:
     """Return the C type that an annotation names."""
     if annotation is None:
-        message = "Every argument, and what a function returns, needs a C type."
-        raise DefinitionError(message)
+        raise DefinitionError("Every argument, and what a function returns, needs a C type.")
     text = re.sub(r"cython\.const\[([\w.]+)\]", r"const \1", ast.unparse(annotation))
     return re.sub(r"cython\.(\w+)", lambda name: C_NAMES.get(name[1], name[1]), text)

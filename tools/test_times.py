@@ -10,8 +10,6 @@ import argparse
 import collections
 import resource
 
-__all__ = ["measure_cpu", "pytest_addoption", "pytest_collection_modifyitems", "pytest_configure", "sum_times"]
-
 # Lines of the longest test functions that are printed: those below them take less than a second in all.
 LONGEST = 60
 

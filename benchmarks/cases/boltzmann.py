@@ -8,8 +8,6 @@ from scipy.special import log_expit
 
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
-__all__ = ["CASES", "make", "quality"]
-
 # Columns of each row whose conditional probability is computed for the quality.
 _JUDGED = 20
 

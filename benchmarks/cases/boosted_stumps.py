@@ -7,8 +7,6 @@ from sklearn.datasets import make_classification
 
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 
 def make_rows(scale: float) -> dict[str, np.ndarray]:
     """Draw 30 columns of two classes, a tenth of the labels wrong."""

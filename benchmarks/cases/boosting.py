@@ -9,8 +9,6 @@ from sklearn.metrics import log_loss, r2_score
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 _TEST = 20_000
 
 

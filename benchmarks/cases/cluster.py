@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 ITERATIONS = 30
 ROWS, COLUMNS, CLUSTERS = 200_000, 32, 100
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 COMPONENTS = 20
 
 

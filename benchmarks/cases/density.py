@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES", "make", "quality"]
-
 _BANDWIDTH = 0.1
 # Points whose densities are summed over all rows for the judgement.
 _JUDGED = 200

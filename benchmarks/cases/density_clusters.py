@@ -11,8 +11,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, fit_estimator, scaled
 
-__all__ = ["CASES"]
-
 
 def make(scale: float, rows: int, columns: int, blobs: int) -> dict[str, np.ndarray]:
     """Blobs, and a tenth of the rows anywhere."""

@@ -11,8 +11,6 @@ from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scale
 from benchmarks.cases.least_squares import linear_solution
 from benchmarks.cases.logistic import decide
 
-__all__ = ["CASES"]
-
 _CLASSES = 5
 
 

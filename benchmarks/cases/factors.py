@@ -8,8 +8,6 @@ from scipy.sparse import csr_array
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, fit_estimator, scaled
 
-__all__ = ["CASES"]
-
 COMPONENTS = 20
 
 

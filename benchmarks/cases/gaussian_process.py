@@ -6,8 +6,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled, split
 
-__all__ = ["CASES", "evidence_quality", "make"]
-
 _COLUMNS = 5
 
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 ROWS, COLUMNS, MEDOIDS = 10_000, 10, 50
 
 

@@ -11,8 +11,6 @@ from sklearn.datasets import load_digits, make_classification, make_friedman1
 
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 
 def make_classes(scale: float) -> dict[str, np.ndarray]:
     """Two classes of three clusters each in 12 of 30 columns."""

@@ -7,8 +7,6 @@ from sklearn.datasets import make_friedman1
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 
 def make_ridge(scale: float) -> dict[str, np.ndarray]:
     """Friedman's first function of ten columns."""

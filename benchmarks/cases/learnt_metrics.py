@@ -9,8 +9,6 @@ from sklearn.datasets import load_digits
 
 from benchmarks.case import Agreement, Case, Contestant, Data, fit_estimator, scaled
 
-__all__ = ["CASES"]
-
 # Directions that are learnt.
 _COMPONENTS = 8
 

@@ -8,8 +8,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES", "linear_solution", "predict_linear"]
-
 
 def make(scale: float, rows: int, columns: int, test_rows: int, at_least: int = 500) -> dict[str, np.ndarray]:
     """Columns of unit variance and unequal means; a linear response under unit noise."""

@@ -9,8 +9,6 @@ from scipy.special import logsumexp
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 from benchmarks.cases.least_squares import linear_solution
 
-__all__ = ["CASES", "make", "quality"]
-
 
 def make(scale: float, rows: int, columns: int, classes: int = 2, unscaled: bool = False) -> dict[str, np.ndarray]:
     """Draw labels from a softmax model of mildly correlated columns; ``unscaled`` stretches columns by 0.01 to 100."""

@@ -12,8 +12,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 PERPLEXITY, ITERATIONS = 30, 1000
 # Pairs whose similarities are held at a time: 128 MiB of float64.
 _PAIRS = 2**24

@@ -14,8 +14,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 SIDE, ROWS, COLUMNS = 20, 50_000, 20
 
 

@@ -8,8 +8,6 @@ from sklearn.datasets import make_s_curve
 
 from benchmarks.case import Agreement, Case, Contestant, Data, fit_estimator, scaled, split
 
-__all__ = ["CASES"]
-
 # Neighbours that are compared, and rows for which they are.
 NEAR, SAMPLE = 10, 300
 

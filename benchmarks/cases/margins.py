@@ -13,8 +13,6 @@ from benchmarks.case import Agreement, Case, Data, estimators
 from benchmarks.cases.least_squares import linear_solution
 from benchmarks.cases.logistic import make
 
-__all__ = ["CASES", "quality"]
-
 MERCER = "mercer.linear_model.GeneralizedLinearEstimator"
 LIBLINEAR = "sklearn.svm.LinearSVC"
 

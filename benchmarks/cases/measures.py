@@ -6,8 +6,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled, split
 
-__all__ = ["CASES"]
-
 ROWS, COLUMNS, CLUSTERS = 20_000, 20, 10
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 ITERATIONS = 30
 ROWS, COLUMNS, COMPONENTS = 100_000, 16, 20
 _LOG_2_PI = float(np.log(2.0 * np.pi))

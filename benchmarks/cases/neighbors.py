@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES", "make", "quality"]
-
 # Neighbours of each row.
 _K = 10
 # Rows whose neighbours are computed here from all distances, for the judgement.

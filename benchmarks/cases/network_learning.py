@@ -10,8 +10,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled, split
 
-__all__ = ["CASES"]
-
 ROWS = 25_000
 COLUMNS = 30
 STATES = 3

@@ -8,8 +8,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 # Observed variables in each case of evidence.
 FINDINGS = 5
 

@@ -8,8 +8,6 @@ from scipy.stats import rankdata
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES", "make"]
-
 
 def make(scale: float, rows: int, columns: int, share: float = 0.01) -> dict[str, np.ndarray]:
     """Standard normal rows; a share of them is three times as wide."""

@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 
 def make(scale: float, rows: int, columns: int, targets: int, at_least: int = 500) -> dict[str, np.ndarray]:
     """Two tables that share five hidden numbers, each under unit noise."""

@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES", "forward", "make", "small_perceptron"]
-
 
 def make(scale: float, rows: int) -> dict[str, np.ndarray]:
     """Draw augmented digits, 28 x 28: the 8 x 8 digits of scikit-learn enlarged, shifted and with noise."""

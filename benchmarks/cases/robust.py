@@ -8,8 +8,6 @@ import numpy as np
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 from benchmarks.cases.least_squares import linear_solution
 
-__all__ = ["CASES", "huber_quality", "make", "quantile_quality"]
-
 
 def make(scale: float, rows: int, columns: int) -> dict[str, np.ndarray]:
     """Correlated columns of unequal means, a linear response, heavy-tailed noise, and one row in twenty far off."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
-__all__ = ["CASES"]
-
 
 def make(scale: float) -> dict[str, np.ndarray]:
     """Thirty columns in units from a thousandth to a thousand, far from zero; as many test rows as training rows."""

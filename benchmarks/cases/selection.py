@@ -7,8 +7,6 @@ from sklearn.datasets import load_digits
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 STRENGTHS = [1e-3, 1e-2, 1e-1, 1.0]
 OUTER, INNER = 5, 3
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
-__all__ = ["CASES", "SMALL"]
-
 
 def make(scale: float, rows: int, columns: int) -> dict[str, np.ndarray]:
     """Mix Laplace and uniform sources, half of each, by a random matrix."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 STATES, COLUMNS = 10, 5
 ITERATIONS = 10
 STEPS = 200_000

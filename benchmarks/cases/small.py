@@ -10,8 +10,6 @@ from sklearn.preprocessing import scale as standardise
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators
 from benchmarks.cases import cluster, decomposition, least_squares, logistic, separation
 
-__all__ = ["CASES"]
-
 
 def make_table(scale: float, table: str, fits: int) -> dict[str, np.ndarray]:
     """Return a bundled table, standardised, and the regularisation strengths to fit it at."""

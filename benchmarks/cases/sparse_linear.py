@@ -12,8 +12,6 @@ from sklearn.model_selection import KFold
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 from benchmarks.cases.least_squares import linear_solution
 
-__all__ = ["CASES", "choice_quality", "make", "make_text", "path_quality"]
-
 TEST_ROWS = 200
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 STATES, COLUMNS = 4, 3
 STEPS = 100_000
 

@@ -8,8 +8,6 @@ import numpy as np
 from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 from benchmarks.cases.least_squares import linear_solution
 
-__all__ = ["CASES", "make", "quality"]
-
 
 def make(scale: float, rows: int, columns: int, noise: float) -> dict[str, np.ndarray]:
     """Draw two classes that a plane separates up to `noise`, in standard deviations of the score."""

@@ -13,8 +13,6 @@ import numpy as np
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled
 
-__all__ = ["CASES"]
-
 ROWS, NUMBERS, CATEGORIES = 400_000, 24, 5
 
 

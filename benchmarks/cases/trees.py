@@ -9,8 +9,6 @@ from sklearn.datasets import make_classification
 
 from benchmarks.case import Agreement, Case, Contestant, Data, scaled, split
 
-__all__ = ["CASES"]
-
 
 def make_classes(scale: float) -> dict[str, np.ndarray]:
     """Draw 30 columns, 12 of them informative, of two classes, with one label in twenty at random."""

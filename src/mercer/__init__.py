@@ -102,8 +102,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
         return value
-    message = f"module 'mercer' has no attribute {name!r}; it has {', '.join(sorted(__all__))}."
-    raise AttributeError(message)
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}; it has {', '.join(sorted(__all__))}.")
 
 
 def __dir__() -> list[str]:

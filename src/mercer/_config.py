@@ -10,8 +10,6 @@ from typing import Any
 
 from mercer.errors import ParameterError
 
-__all__ = ["config_context", "get_config", "read_bytes", "set_config"]
-
 _DEFAULTS: dict[str, Any] = {"max_memory": None, "max_unpacked": None, "on_interrupt": "raise"}
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _settings: ContextVar[dict[str, Any]] = ContextVar("mercer_settings", default=_DEFAULTS)
@@ -61,14 +59,12 @@ def config_context(**changes: Any) -> Iterator[None]:
 def _check(changes: dict[str, Any]) -> dict[str, Any]:
     for name in changes:
         if name not in _DEFAULTS:
-            message = f"set_config: the settings are {', '.join(sorted(_DEFAULTS))}; got {name!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"set_config: the settings are {', '.join(sorted(_DEFAULTS))}; got {name!r}.")
     for name in ("max_memory", "max_unpacked"):
         if name in changes:
             changes = changes | {name: read_bytes("set_config", name, changes[name])}
     if changes.get("on_interrupt", "raise") not in ("raise", "keep"):
-        message = f"set_config: on_interrupt must be 'raise' or 'keep'; got {changes['on_interrupt']!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"set_config: on_interrupt must be 'raise' or 'keep'; got {changes['on_interrupt']!r}.")
     return changes
 
 
@@ -84,5 +80,6 @@ def read_bytes(subject: str, name: str, value: Any) -> int | None:
             return int(value)
     except (ValueError, KeyError, TypeError):
         pass
-    message = f"{subject}: {name} must be a positive number of bytes or text like '2 GiB', or None; got {value!r}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"{subject}: {name} must be a positive number of bytes or text like '2 GiB', or None; got {value!r}."
+    )

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from inspect import cleandoc
 
-__all__ = ["compose_docstring"]
-
 
 def compose_docstring(text: str | None, parts: Mapping[str, str]) -> str:
     """Return a class's docstring with each ``%(name)s`` replaced by the part of that name.

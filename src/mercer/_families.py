@@ -1,7 +1,5 @@
 """The names of the estimator families, for lazy loading and for the closed registry of model files."""
 
-__all__ = ["FAMILIES"]
-
 FAMILIES = (
     "bayesnet",
     "cluster",

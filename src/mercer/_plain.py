@@ -6,8 +6,6 @@ the model-file codec write its fields and rebuild it; nothing outside this list 
 
 from typing import TypeVar
 
-__all__ = ["PLAIN", "plain"]
-
 Record = TypeVar("Record", bound=type)
 PLAIN: dict[str, type] = {}
 
@@ -17,6 +15,5 @@ def plain(record: Record) -> Record:
     name = record.__name__
     known = PLAIN.setdefault(name, record)
     if known.__module__ != record.__module__:
-        message = f"plain: record names are unique; {name} is already {known.__module__}.{name}."
-        raise ValueError(message)
+        raise ValueError(f"plain: record names are unique; {name} is already {known.__module__}.{name}.")
     return record

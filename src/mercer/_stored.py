@@ -21,25 +21,6 @@ import numpy as np
 from mercer._stored_shape import ARRAYS, NONE, Axis, match, parse, read_form, spell_axis, spell_form, spell_shape
 from mercer.errors import ModelFileError
 
-__all__ = [
-    "Stored",
-    "alike",
-    "anything",
-    "check_stored",
-    "choice",
-    "collect_stored",
-    "flags",
-    "floats",
-    "integers",
-    "labels",
-    "mapping",
-    "members",
-    "numbers",
-    "part",
-    "size",
-    "texts",
-]
-
 # The letters of ``dtype.kind`` in words, in the order in which they are listed.
 _KINDS = {
     "f": "float",

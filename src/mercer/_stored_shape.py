@@ -5,8 +5,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = ["ARRAYS", "NONE", "Axis", "match", "parse", "read_form", "spell_axis", "spell_form", "spell_shape"]
-
 # NumPy's kind of the single values that Python has.
 _SCALAR_KINDS = {bool: "b", int: "i", float: "f", complex: "c", str: "U"}
 # Sizes that are at least 1 in every model.

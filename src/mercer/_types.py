@@ -4,8 +4,6 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-__all__ = ["Array", "Rows", "State"]
-
 # A dense array: NumPy's, or torch's or CuPy's where the rows are on a device. mypy checks its use against NumPy's
 # array: a misspelt attribute, or an array where an int is expected, is an error. The `Any` lets through the arrays of
 # the other libraries, which are optional and have no types here, and None where a default is None.

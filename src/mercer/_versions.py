@@ -11,8 +11,6 @@ from mercer._source.memory import count_allowed_bytes, readable
 from mercer._source.threads import available_threads
 from mercer._version import __version__
 
-__all__ = ["show_versions"]
-
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "narwhals", "pandas", "polars", "pyarrow")
 
 

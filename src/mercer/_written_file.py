@@ -4,8 +4,6 @@ import os
 import secrets
 from pathlib import Path
 
-__all__ = ["write_whole"]
-
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` in UTF-8 to `path`; a kill at any moment leaves the old file or the new one."""

@@ -215,8 +215,7 @@ def test_the_time_that_reading_takes_is_part_of_the_budget(place, monkeypatch):
 
     def remember(table, roles, options, watch, notices):
         given.append(options.budget)
-        message = "enough"
-        raise RuntimeError(message)
+        raise RuntimeError("enough")
 
     monkeypatch.setattr("mercer.app.study.study", remember, raising=False)
     with pytest.raises(RuntimeError, match="enough"):

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["assert_same", "forge", "rewrite_header"]
-
 
 def assert_same(left: Any, right: Any, path: str = "value") -> None:
     """Fail unless two objects have equal types and, all the way down, equal bits."""

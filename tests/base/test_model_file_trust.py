@@ -217,11 +217,6 @@ def test_a_model_that_lacks_an_attribute_says_so(path):
         model.predict(X)
 
 
-def test_names_that_older_versions_stored_are_dropped(path):
-    forge_header(Ridge().fit(X, Y), lambda node: node["state"].update(_flat=True), path)
-    assert "_flat" not in vars(mercer.load(path))
-
-
 def test_attributes_of_rare_settings_are_declared(path):
     mercer.save(QuadraticDiscriminantAnalysis(store_covariance=True).fit(np.vstack([X, -X]), [*Y, *Y]), path)
     assert len(mercer.load(path).covariance_) == 2

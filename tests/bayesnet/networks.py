@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.bayesnet import BayesianNetwork, Factor
 
-__all__ = ["draw_case", "draw_network", "enumerate_case"]
-
 
 def draw_network(random: np.random.Generator, n: int, *, density: float = 0.4, zeros: bool = False) -> BayesianNetwork:
     """A network of n variables with one to four states, at most three parents, and maybe many zeros in its tables."""

@@ -71,14 +71,13 @@ def test_long_functions_and_long_lists_of_arguments_are_found(lines, names, word
     assert sentences == [] if words is None else words in sentences[0]
 
 
-def test_a_full_folder_is_found(tmp_path, monkeypatch):
+def test_long_files_and_full_folders_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(house_rules, "ROOT", tmp_path)
     folder = tmp_path / "src" / "room"
     folder.mkdir(parents=True)
     for number in range(house_rules.MOST_FILES + 1):
-        (folder / f"module_{number}.py").touch()
-    [sentence] = house_rules.list_full_folders()
-    assert sentence.startswith("src/room: a folder has at most 25 source files; got 26.")
+        (folder / f"module_{number}.py").write_text("\n" * (house_rules.LONGEST_FILE + (number == 0)))
+    assert house_rules.describe_sizes() == "1 files have more than 400 lines, 1 folders more than 25 files."
 
 
 def test_a_swap_of_classes_and_a_private_import_are_found(tmp_path, monkeypatch):

@@ -44,8 +44,7 @@ def press_ctrl_c():
 
 
 def crash():
-    message = "killed"
-    raise RuntimeError(message)
+    raise RuntimeError("killed")
 
 
 @pytest.mark.catalogue("CL-06")

@@ -177,8 +177,7 @@ class Crash:
     def on_fit_task_end(self, estimator, context):
         self.left -= 1
         if self.left == 0:
-            message = "killed"
-            raise RuntimeError(message)
+            raise RuntimeError("killed")
 
 
 @pytest.mark.parametrize("method", ["pam", "clara"])

@@ -179,14 +179,3 @@ def test_the_first_argument_holds_densities_and_logarithms_are_asked_for_by_name
             function(np.exp(logs), priors, log_likelihood=logs)
         with pytest.raises(ParameterError, match=rf"{function.__name__}: priors must be .* got None"):
             function(np.exp(logs))
-
-
-def test_old_arguments_for_logarithms_warn_and_still_work():
-    logs, priors = problem()
-    with pytest.warns(FutureWarning, match=r"posterior: the argument log will go in mercer 0\.3: use log_likelihood="):
-        old = posterior(logs, priors, log=True)
-    np.testing.assert_array_equal(old, posterior(log_likelihood=logs, priors=priors))
-    for function in (log_joint, discriminant_functions, bayes_decision):
-        with pytest.warns(FutureWarning, match=rf"{function.__name__}: the argument log_likelihoods will go"):
-            old = function(log_likelihoods=logs, priors=priors)
-        np.testing.assert_array_equal(old, function(log_likelihood=logs, priors=priors))

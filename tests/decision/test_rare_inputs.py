@@ -5,7 +5,6 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-import mercer.decision
 from mercer.decision import ClassDensities, DecisionClassifier, chernoff_bound, discriminant_functions
 from mercer.errors import DataError
 from mercer.estimation import GaussianDensity, MultivariateGaussianDensity, PoissonDensity
@@ -72,26 +71,3 @@ def test_the_tags_of_a_poor_scorer_inside_are_passed_on():
 def test_the_difference_of_one_row_is_the_log_ratio():
     difference = discriminant_functions([0.2, 0.8], [0.5, 0.5], form="difference")
     assert float(difference) == pytest.approx(np.log(4))
-
-
-def test_old_measures_of_separation_warn_and_still_answer():
-    with pytest.warns(FutureWarning, match="mean_separation"):
-        mean_direction = mercer.decision.mean_direction
-    with pytest.warns(FutureWarning, match="discriminant_analysis.separation_ratio"):
-        separation_ratio = mercer.decision.separation_ratio
-    direction, distance = mean_direction([1.0, 1.0], [4.0, 5.0])
-    np.testing.assert_allclose(direction, [0.6, 0.8])
-    assert distance == 5.0
-    first, second = np.array([[0.0, 1.0], [2.0, 5.0]]), np.array([[4.0, 3.0], [8.0, 3.0]])
-    # Means (1, 3) and (6, 3); variances (1, 4) and (4, 0).
-    np.testing.assert_allclose(separation_ratio(first, second), [5 / np.sqrt(5), 0.0])
-    assert separation_ratio(first, second, [1.0, 0.0]) == pytest.approx(5 / np.sqrt(5))
-    for same in ([1.0, 1.0], 1.0):
-        with pytest.raises(DataError, match="two different vectors"):
-            mean_direction(same, same)
-    with pytest.raises(DataError, match="two different vectors"):
-        mean_direction(1.0, 2.0)
-    with pytest.raises(DataError, match="got 2 and 1"):
-        separation_ratio(first, [[1.0], [2.0]])
-    with pytest.raises(DataError, match="constant in both classes"):
-        separation_ratio([[1.0], [1.0]], [[2.0], [2.0]])

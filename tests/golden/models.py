@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_outlier_detector
 
-__all__ = ["MODELS", "predict"]
-
 Model = tuple[Any, Any]
 
 
@@ -458,5 +456,4 @@ def predict(model: Any, X: Any) -> np.ndarray:
     for method in ("predict_proba", "predict", "transform"):
         if hasattr(model, method):
             return np.asarray(getattr(model, method)(X), dtype=float)
-    message = f"predict: a model must predict or transform; {type(model).__name__} does neither."
-    raise TypeError(message)
+    raise TypeError(f"predict: a model must predict or transform; {type(model).__name__} does neither.")

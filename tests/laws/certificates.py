@@ -43,8 +43,6 @@ from tests.laws.proofs.separation_gradients import (
 )
 from tests.laws.proofs.state_space_ascent import state_space_ascent
 
-__all__ = ["RECOMPUTED"]
-
 
 def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the centres move in one more Lloyd iteration (squared)."""

@@ -3,8 +3,6 @@
 ``test_control`` checks that this list is complete and that each entry is needed.
 """
 
-__all__ = ["ENDS_AT_ONCE"]
-
 # Classes whose every setting ends so on the 500 rows of the laws.
 # fmt: off
 CLASSES = (

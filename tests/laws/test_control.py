@@ -66,8 +66,7 @@ def press_ctrl_c():
 
 
 def crash():
-    message = "killed"
-    raise RuntimeError(message)
+    raise RuntimeError("killed")
 
 
 @pytest.mark.parametrize("subject", subjects(), ids=repr)

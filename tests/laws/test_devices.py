@@ -294,8 +294,7 @@ class Crash:
     def on_fit_task_end(self, estimator, context):
         self.left -= 1
         if self.left == 0:
-            message = "killed"
-            raise RuntimeError(message)
+            raise RuntimeError("killed")
 
 
 def test_a_crashed_fit_resumes_there_with_the_same_bits(tmp_path):

@@ -328,8 +328,7 @@ class EndAt:
 
 
 def crash():
-    message = "killed"
-    raise RuntimeError(message)
+    raise RuntimeError("killed")
 
 
 def press_ctrl_c():

@@ -79,8 +79,7 @@ def test_scikit_learns_checks_pass(subject):
             error.add_note(f"in {name_check(check)}")
             wrong.append(error)
     if wrong:
-        message = f"scikit-learn's checks of {subject!r}"
-        raise ExceptionGroup(message, wrong)
+        raise ExceptionGroup(f"scikit-learn's checks of {subject!r}", wrong)
 
 
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)

@@ -9,8 +9,6 @@ import inspect
 import types
 from functools import cache
 
-__all__ = ["reaches_mercer"]
-
 # Containers inside containers that are searched for mercer's things; parameters of tests are not nested deeper.
 _DEPTH = 3
 

@@ -55,8 +55,7 @@ def test_arrays_elsewhere_have_no_program(array):
 
 def test_code_that_cannot_be_compiled_gives_a_warning_and_no_program(monkeypatch):
     def fail():
-        message = "no compiler."
-        raise cuda_program.CudaError(message)
+        raise cuda_program.CudaError("no compiler.")
 
     monkeypatch.setattr(cuda_program, "_compiler", fail)
     monkeypatch.setattr(cuda_program, "device_of", lambda array: 0)

@@ -190,7 +190,7 @@ class Hungry:
     """A statistic that asks for more memory than there is."""
 
     def on(self, block):
-        raise MemoryError("Unable to allocate 3 PiB")  # noqa: EM101
+        raise MemoryError("Unable to allocate 3 PiB")
 
 
 def test_a_worker_out_of_memory_is_named_with_the_chunk(client):

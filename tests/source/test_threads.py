@@ -52,8 +52,7 @@ def test_an_error_in_any_thread_reaches_the_caller_and_ends_the_job(threads):
 
     def fail_at_five(number):
         if number == 5:
-            message = "five"
-            raise ValueError(message)
+            raise ValueError("five")
         done.append(number)
         if number > 5:
             # Time for the thread of the error to be given a core.
@@ -168,8 +167,7 @@ def test_members_of_the_crew_stay_until_they_are_dismissed_even_by_an_error():
     def leave():
         with run_alongside(work, over.set, 3):
             started.wait()
-            message = "interrupted"
-            raise KeyboardInterrupt(message)
+            raise KeyboardInterrupt("interrupted")
 
     with pytest.raises(KeyboardInterrupt, match="interrupted"):
         leave()

@@ -40,8 +40,7 @@ class Crash:
     def on_fit_task_end(self, estimator, context):
         self.seen += 1
         if self.seen == self.at:
-            message = "killed"
-            raise RuntimeError(message)
+            raise RuntimeError("killed")
         return False
 
 

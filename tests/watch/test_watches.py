@@ -119,8 +119,7 @@ def test_a_failing_fit_leaves_no_attribute_behind():
     class Stumble(Walk):
         def _walk(self, start):
             yield Step(1.0, (0, np.zeros(3)))
-            message = "stumbled"
-            raise RuntimeError(message)
+            raise RuntimeError("stumbled")
 
     model = Stumble()
     with pytest.raises(RuntimeError, match="stumbled"):

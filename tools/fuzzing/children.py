@@ -7,8 +7,6 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["try_in_children"]
-
 # Yields the name of each case from `first` to `last` before trying it, and its faults after.
 Work = Callable[[int, int], Iterator[dict[str, Any]]]
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from tests.laws.subjects import subjects
 from tools.fuzzing.kinds import find_kind
 
-__all__ = ["add_choice", "choose_subjects"]
-
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Declare the options that choose subjects and say what happens with the result."""

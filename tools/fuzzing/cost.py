@@ -34,8 +34,6 @@ from tools.fuzzing.files.outcome import METHODS
 from tools.fuzzing.ledger import run_jobs
 from tools.fuzzing.results import add_earlier, find_commit
 
-__all__ = ["Cost", "add_options", "compare", "measure_cost", "run"]
-
 # The share by which loading and predicting may be slower with the checks.
 PROMISE = 0.05
 # Seconds of processor time for each comparison; at least so many rounds are timed.

@@ -2,8 +2,6 @@
 
 from mercer.errors import ParameterError
 
-__all__ = ["KINDS", "find_kind"]
-
 # Each kind, and the rooms (a family, or a folder or module of one) or the classes whose models are of it. A class that
 # is named goes before its room.
 KINDS: dict[str, tuple[str, ...]] = {
@@ -42,8 +40,9 @@ def find_kind(estimator: type) -> str:
         for kind, members in KINDS.items():
             if name in members:
                 return kind
-    message = f"find_kind: every estimator must have a kind; {estimator.__name__} has none. Add it to KINDS."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"find_kind: every estimator must have a kind; {estimator.__name__} has none. Add it to KINDS."
+    )
 
 
 def _list_rooms(module: str) -> list[str]:

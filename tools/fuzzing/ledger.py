@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from multiprocessing import TimeoutError, get_context
 from typing import Any, TypeVar
 
-__all__ = ["OUTCOMES", "Tally", "run_jobs", "try_cases"]
-
 # The code of each outcome is its place here; 0 is a case that was not tried yet.
 OUTCOMES = ("", "refused", "answered", "sentence", "finished", "kept", "restored", "raw", "crash", "hang")
 # Seconds between two looks at a child.

@@ -9,8 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["add_options", "render_page", "run"]
-
 _ROOT = Path(__file__).parents[2]
 PAGE = _ROOT / "docs" / "security.md"
 RESULTS = _ROOT / "benchmarks" / "results" / "fuzzing"

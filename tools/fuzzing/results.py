@@ -17,8 +17,6 @@ from tests.laws.subjects import subjects
 from tools.fuzzing.kinds import find_kind
 from tools.fuzzing.ledger import Tally
 
-__all__ = ["Report", "add_earlier", "find_commit"]
-
 # Outcomes that no input may have.
 _FAULTS = ("raw", "infinite", "flood", "crash", "hang")
 # What the record of a subject holds beside the counts of its outcomes.

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["ROOT", "Environment", "list_environments"]
-
 ROOT = Path(__file__).parents[2]
 # Minor versions of Python 3 that are looked for.
 MINORS = (11, 12, 13, 14)

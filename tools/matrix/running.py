@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tools.matrix.environments import ROOT, Environment
 
-__all__ = ["Outcome", "run_environment"]
-
 # Packages of the tests besides mercer's own dependencies; tests that need torch, Dask or Polars are left out.
 PACKAGES = (
     *("pytest>=8", "hypothesis", "mpmath", "cython>=3.3,<3.4", "array-api-strict", "array-api-compat", "pandas"),

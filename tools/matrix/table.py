@@ -9,8 +9,6 @@ from pathlib import Path
 from tools.matrix.environments import ROOT
 from tools.matrix.running import Outcome
 
-__all__ = ["PAGE", "record_outcome", "update_table"]
-
 PAGE = ROOT / "docs" / "releasing.md"
 BEGIN = "<!-- matrix: written by python -m tools.matrix --record -->"
 END = "<!-- end of matrix -->"

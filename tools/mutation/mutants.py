@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Mutant", "list_mutants", "mutate_source"]
-
 _BINARY: dict[type, type] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -145,5 +143,4 @@ def mutate_source(path: Path, index: int) -> ast.Module:
         if number == index:
             _change(node, kind)
             return ast.fix_missing_locations(tree)
-    message = f"mutate_source: {path} has no place {index}."
-    raise IndexError(message)
+    raise IndexError(f"mutate_source: {path} has no place {index}.")

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from tools.mutation.mutants import Mutant
 
-__all__ = ["Coverage", "record_coverage", "try_mutant"]
-
 # The most tests that run for one mutant, the quickest first: what these do not notice, slower ones hardly do.
 _MOST_TESTS = 60
 
@@ -38,8 +36,7 @@ def record_coverage(sources: list[str], tests: list[str]) -> Coverage:
     setting = {"MUTATION_SOURCES": os.pathsep.join(sources), "MUTATION_OUT": str(out)}
     done = subprocess.run(command, env=os.environ | setting, check=False, capture_output=True, text=True)
     if done.returncode:
-        message = f"record_coverage: the tests must pass before anything is changed.\n{done.stdout[-3000:]}"
-        raise RuntimeError(message)
+        raise RuntimeError(f"record_coverage: the tests must pass before anything is changed.\n{done.stdout[-3000:]}")
     recorded = json.loads(out.read_text())
     out.unlink()
     return Coverage(recorded)

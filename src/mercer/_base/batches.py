@@ -14,8 +14,6 @@ from mercer._statistic import Moments
 from mercer._statistic.batch import Batch, BatchSums
 from mercer.errors import DataError
 
-__all__ = ["Seen", "forget_batches", "open_batch"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -56,11 +54,10 @@ def open_batch(
     source = estimator._open(X, y, sample_weight, reset=seen is None, **options)
     shape = None if source.target_shape is None else list(source.target_shape)
     if seen is not None and seen.targets != shape:
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: y must have the shape it had in the first batch, {seen.targets} for a row; "
             f"got {shape}. Reshape it, or call fit to start afresh."
         )
-        raise DataError(message)
     purpose = f"the sums of {source.n_features} x {source.n_features} products"
     # The sums so far, those of the batch, and their total, each of d^2 float64.
     require_memory(type(estimator).__name__, 24 * source.n_features**2, purpose, "select columns")
@@ -74,11 +71,12 @@ def open_batch(
 
 def _warn_of_beginning(estimator: Any) -> None:
     name = type(estimator).__name__
-    message = (
+    warnings.warn(
         f"{name}: partial_fit adds to sums that fit does not keep, so the rows given to fit are forgotten and these "
-        f"are the first; give all rows to partial_fit, or begin with a new {name}."
+        f"are the first; give all rows to partial_fit, or begin with a new {name}.",
+        UserWarning,
+        stacklevel=6,
     )
-    warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def _sum_batch(estimator: Any, centre: bool) -> Source:

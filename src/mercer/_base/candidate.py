@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NEEDS", "TASKS", "Candidate", "Shape", "count_coefficients"]
-
 TASKS = ("classification", "regression", "clustering")
 # "dense": no sparse rows; "scaled": columns of one spread; "codes": categories as numbers and not as indicators;
 # "missing": entries that are missing may stay so.

@@ -17,8 +17,6 @@ from mercer._statistic import Statistic
 from mercer._stored import Stored, part
 from mercer.errors import DataError
 
-__all__ = ["ClassModel", "SeenClasses"]
-
 CLOSED_FORM = Certificate.none(
     "The parameters are a closed form of sums over the rows of each class, exact to rounding."
 )
@@ -107,29 +105,28 @@ class ClassModel(Estimator):
         """Return the classes that ``partial_fit`` may meet: those of its first call, which may not change later."""
         name = type(self).__name__
         if seen is None and classes is None:
-            message = f"{name}: classes must be passed on the first call to partial_fit; give all labels there will be."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: classes must be passed on the first call to partial_fit; give all labels there will be."
+            )
         given = None if classes is None else np.unique(to_numpy(classes))
         if seen is None:
             return np.unique(to_numpy(classes))
         known = seen.sums.classes
         # The sums have one row for each declared class, so a later call may repeat the classes but not change them.
         if given is not None and not np.array_equal(given, known):
-            message = (
+            raise DataError(
                 f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}; give "
                 f"the same, or begin with a new {name}."
             )
-            raise DataError(message)
         return known
 
     def _check_labels(self, found: Any, declared: np.ndarray) -> None:
         unknown = np.setdiff1d(found, declared)
         if len(unknown):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The target label(s) {unknown} in y do not exist in the initial classes "
                 f"{declared}; name all labels in the first call of partial_fit."
             )
-            raise DataError(message)
 
     def _list_class_attributes(self, sums: Any, dtype: str) -> dict[str, Any]:
         """Return the attributes that every such model has."""

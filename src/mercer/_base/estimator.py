@@ -48,8 +48,6 @@ from mercer.watch import Checkpoint, TimeLimit
 from mercer.watch.bridge import CallbackBridge
 from mercer.watch.step_printer import StepPrinter
 
-__all__ = ["Estimator", "LimitedEstimator", "fitting"]
-
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What scikit-learn's callbacks set on an instance, and on no class.
 _CALLBACK_NAMES = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
@@ -147,8 +145,6 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
         "_seen": part("Seen"),
         "n_samples_seen_": numbers(" | columns"),
     }
-    # Attributes that older versions stored: files that have them still load, without them.
-    _stored_before: ClassVar[tuple[str, ...]] = ()
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
     # Whether the state of a checkpoint is a model by itself, whose attributes are checked before a fit goes on from it.
@@ -180,13 +176,11 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                 # A property, or a method that is there for some parameters only, has failed: its own error says why.
                 return object.__getattribute__(self, name)
             if name in collect_stored(type(self)):
-                message = (
+                raise NotFittedError(
                     f"{type(self).__name__!r} object has no attribute {name!r}: this model was not fitted so that it "
                     f"has it, or its file lacks it. Fit it, or save it again."
                 )
-                raise NotFittedError(message)
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _threads(self) -> int:
         return n_threads(vars(self).get("n_jobs"))
@@ -205,11 +199,10 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     def _needs_memory(self, source: Source, what: str, cure: str) -> None:
         """Raise if rows are not in memory where `what` must reach them one by one."""
         if source.place != "memory":
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: {what} needs all rows in memory; got {source.description}. "
                 f"{cure[:1].upper()}{cure[1:]}, or load the rows first."
             )
-            raise DataError(message)
 
     def __sklearn_tags__(self) -> Any:
         return add_places(super().__sklearn_tags__(), self._places)
@@ -347,8 +340,11 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
         """
         name = type(self).__name__
         if outcome.interrupt is not None:
-            message = f"{name}: interrupted after {outcome.n_steps} steps; the last complete state was kept."
-            warnings.warn(message, InterruptWarning, stacklevel=5)
+            warnings.warn(
+                f"{name}: interrupted after {outcome.n_steps} steps; the last complete state was kept.",
+                InterruptWarning,
+                stacklevel=5,
+            )
             if get_config()["on_interrupt"] == "raise":
                 # Tells `fitting` not to restore the attributes from before the fit. It names this estimator: those
                 # around it, which fit it as a part of theirs, have no state of their own yet and restore theirs.
@@ -361,10 +357,11 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
             # A line search ends where rounding hides any descent: more steps would not help.
             cures = {"max_time": "raise max_time", "line_search": "scale the columns, or raise tol"}
             cure = cures.get(outcome.reason, cure)
-            message = (
-                f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."
+            warnings.warn(
+                f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}.",
+                ConvergenceWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
 
 class LimitedEstimator(Estimator):

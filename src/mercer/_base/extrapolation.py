@@ -10,8 +10,6 @@ from mercer._base.rehearsal import Rehearsal
 from mercer._source.memory import Request, require_memory
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Extrapolation"]
-
 
 @dataclass(frozen=True)
 class Extrapolation:

@@ -10,8 +10,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from mercer._base.parameter import Integer, Nothing, Rule
 from mercer._source import Source, open_source
 
-__all__ = ["FOLDS", "fold_source", "of_rows", "route_parameters", "router", "scorer_of", "splits"]
-
 
 class _Splitter(Rule):
     """A splitter, or the splits themselves."""
@@ -76,12 +74,11 @@ def route_parameters(
         split = routed.splitter.split if routed is not None and method == "fit" else {}
         return (dict(routed.scorer.score) if routed is not None else {}), dict(split)
     if parameters:
-        message = (
+        raise ValueError(
             f"[{', '.join(parameters)}] are passed but are not explicitly set as requested or not: passing extra "
             f"keyword arguments to {type(estimator).__name__}.{method} is only supported if "
             f"enable_metadata_routing=True, which you can set using `sklearn.set_config`."
         )
-        raise ValueError(message)
     return ({} if sample_weight is None else {"sample_weight": sample_weight}), {}
 
 

@@ -21,8 +21,6 @@ from mercer._source.memory import count_allowed_bytes, readable
 from mercer._source.sample import Sample, take_sample
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Forecast", "forecast"]
-
 # The most rows of a sample: few compared with data worth a forecast, many compared with the cost of starting threads.
 _MOST_ROWS = 2**16
 # The most values of a sample: 64 MiB of float64.
@@ -125,11 +123,10 @@ def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
     ((2, 2), True)
     """
     if not isinstance(estimator, Estimator):
-        message = (
+        raise ParameterError(
             f"forecast: estimator must be one of mercer's; got {type(estimator).__name__}. Forecast the last step of a "
             f"pipeline by itself."
         )
-        raise ParameterError(message)
     source, opening = _open_timed(estimator, X, y, sample_weight)
     sample = take_sample(source, _sample_rows(source))
     whole = _rehearse_best(estimator, sample)
@@ -181,11 +178,10 @@ def _open_timed(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sou
     source = clone(estimator)._open(X, y, sample_weight, targets=targets, accept_sparse="csr")
     # The rehearsal consumes blocks that the fit itself would need again.
     if not getattr(source, "restartable", True):
-        message = (
+        raise DataError(
             f"forecast: {source.description} can be read only once, and a forecast reads some of it; give a list of "
             f"blocks, or a function without arguments that returns a fresh iterator."
         )
-        raise DataError(message)
     return source, time.perf_counter() - begin
 
 

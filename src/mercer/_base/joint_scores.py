@@ -15,17 +15,6 @@ from mercer._source.block import DenseBlock
 from mercer._source.namespace import find_row_largest, namespace_of, sum_rows
 from mercer._statistic import Statistic
 
-__all__ = [
-    "Hits",
-    "JointScores",
-    "LargestScore",
-    "ScoredRows",
-    "as_scores",
-    "choose_classes",
-    "replace_impossible",
-    "share_classes",
-]
-
 # The most classes for which native code finds the largest score sooner than NumPy.
 _NARROW = 8
 

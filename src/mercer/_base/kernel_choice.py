@@ -15,8 +15,6 @@ from mercer._stored import Stored, part
 from mercer._types import Array
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
-__all__ = ["KernelChoice", "KernelSum", "one_order", "prepare_for_kernel", "wide_rows"]
-
 # Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
 _TILE = 2**18
 

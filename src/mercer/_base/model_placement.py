@@ -10,8 +10,6 @@ from sklearn.base import BaseEstimator
 from mercer._source.placement import HOST, Placement, change_arrays, is_on_device
 from mercer.errors import DataError
 
-__all__ = ["check_placement", "follow_rows", "place_attributes", "to_device"]
-
 # Text, wherever the rows are.
 _STAYS = "feature_names_in_"
 # The rows that models by neighbours keep, under the name that scikit-learn gives them.
@@ -130,12 +128,11 @@ def check_placement(estimator: Any, X: Any) -> None:
         return
     name = type(estimator).__name__
     cure = "'cpu'" if rows == HOST else "X"
-    message = (
+    raise DataError(
         f"{name}: inputs of {name}.{_find_called_method(estimator)}() must use the same namespace and device as the "
         f"model; the model is on {model} and X on {rows}. Move one of them: mercer.to_device(model, {cure}), or X to "
         f"where the model is."
     )
-    raise DataError(message)
 
 
 def _find_called_method(estimator: Any) -> str:

@@ -10,8 +10,6 @@ from mercer._base.validation import accept_rows, check_rows, check_rows_and_targ
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError
 
-__all__ = ["check_place", "open_new_rows", "open_rows"]
-
 
 def open_rows(
     estimator: Any,
@@ -89,8 +87,9 @@ def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     frame = narwhals.from_native(X, eager_only=True)
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        message = f"the frame has no column {missing[0]!r}; its columns are {', '.join(map(str, frame.columns))}."
-        raise DataError(message)
+        raise DataError(
+            f"the frame has no column {missing[0]!r}; its columns are {', '.join(map(str, frame.columns))}."
+        )
     y, weight = (frame[name].to_numpy() if isinstance(name, str) else name for name in (y, weight))
     return frame.drop(names).to_native(), y, weight
 
@@ -100,21 +99,19 @@ def check_place(estimator: Any, place: str) -> None:
     allowed = estimator.__sklearn_tags__().places
     if place not in allowed:
         name = type(estimator).__name__
-        message = (
+        raise DataError(
             f"{name}: rows must be in {' or '.join(allowed)} ({'; '.join(PLACES[known] for known in allowed)}); got "
             f"rows in {place} ({PLACES[place]}). Load them into memory first."
         )
-        raise DataError(message)
 
 
 def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> None:
     """Raise if the rows are sparse and the estimator takes dense rows only."""
     if source.is_sparse and not options.get("accept_sparse"):
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: Sparse data was passed, but dense data is required; {source.description} is "
             f"sparse. Use parameters or a method that take sparse rows, or make them dense."
         )
-        raise DataError(message)
 
 
 def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
@@ -129,16 +126,14 @@ def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
         return
     known = vars(estimator).get("n_features_in_", source.n_features)
     if source.n_features != known:
-        message = (
+        raise DataError(
             f"X has {source.n_features} features, but {type(estimator).__name__} is expecting {known} features as "
             f"input; {source.description} must have the columns of the fit."
         )
-        raise DataError(message)
     # Names are compared only where both sides have some: an array may follow a frame, and the reverse.
     expected = vars(estimator).get("feature_names_in_")
     if names is not None and expected is not None and list(names) != list(expected):
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: the feature names should match those that were passed during fit; got "
             f"{', '.join(names)} in {source.description}, expected {', '.join(expected)}."
         )
-        raise DataError(message)

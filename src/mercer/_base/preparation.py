@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-__all__ = ["prepare_once"]
-
 Thing = TypeVar("Thing")
 _KNOWN: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
 

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError, DataTypeError
 
-__all__ = ["class_priors"]
-
 
 def class_priors(
     subject: str, given: Any, weights: np.ndarray, *, exact: bool = False, verdict: str = "Renormalizing"
@@ -32,25 +30,22 @@ def class_priors(
         return weights / weights.sum()
     priors = np.asarray(to_numpy(given))
     if priors.dtype.kind not in "biuf":
-        message = f"{subject}: priors must be numbers; got {priors.dtype}. Give one number for each class."
-        raise DataTypeError(message)
+        raise DataTypeError(f"{subject}: priors must be numbers; got {priors.dtype}. Give one number for each class.")
     priors = priors.astype(np.float64)
     if priors.shape != weights.shape:
-        message = (
+        raise DataError(
             f"{subject}: Number of priors must match number of classes; got {priors.shape} for {len(weights)} classes. "
             f"Give one for each, in the order of the sorted labels."
         )
-        raise DataError(message)
     if not (priors >= 0).all():
-        message = f"{subject}: {'Priors' if exact else 'priors'} must be non-negative; got {priors.min():g}."
-        raise DataError(message)
+        raise DataError(f"{subject}: {'Priors' if exact else 'priors'} must be non-negative; got {priors.min():g}.")
     total = float(priors.sum())
     if abs(total - 1.0) > 1e-5:
         if exact or total == 0:
-            message = f"{subject}: The sum of the priors should be 1; got {total:g}. Divide them by their sum."
-            raise DataError(message)
-        message = f"{subject}: The priors do not sum to 1. {verdict}; got a sum of {total:g}."
-        warnings.warn(message, UserWarning, stacklevel=7)
+            raise DataError(f"{subject}: The sum of the priors should be 1; got {total:g}. Divide them by their sum.")
+        warnings.warn(
+            f"{subject}: The priors do not sum to 1. {verdict}; got a sum of {total:g}.", UserWarning, stacklevel=7
+        )
         priors = priors / total
     # A class without rows has no density yet, so it gets no prior.
     met = np.where(weights > 0, priors, 0.0)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["draw_seed", "generators", "seed_sequence"]
-
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Return the root of all randomness of one fit.

@@ -7,8 +7,6 @@ import numpy as np
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["read_costs", "read_covariance", "read_integer", "read_numbers", "read_probabilities", "read_weight"]
-
 # How far from one a sum of probabilities in double precision may be: far above the rounding of a thousand summands.
 _SUM_TOLERANCE = 1e-6
 # The tolerance for probabilities in single precision.
@@ -44,15 +42,13 @@ def read_probabilities(subject: str, name: str, value: Any, length: int | None =
     numbers = read_numbers(subject, name, value, 0.0, 1.0, error=ParameterError)
     if numbers.ndim == 0 or (length is not None and numbers.shape[-1] != length):
         wanted = "at least one dimension" if length is None else f"{length} entries, one for each class"
-        message = f"{subject}: {name} must have {wanted}; got shape {numbers.shape}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must have {wanted}; got shape {numbers.shape}.")
     sums = numbers.sum(axis=-1)
     # Probabilities that a model rounded to single precision sum to one less exactly than doubles do.
     single = getattr(value, "dtype", None) in (np.float32, np.float16)
     if not np.allclose(sums, 1.0, rtol=0, atol=_SINGLE_TOLERANCE if single else _SUM_TOLERANCE):
         worst = np.asarray(sums).flat[np.abs(np.asarray(sums) - 1).argmax()]
-        message = f"{subject}: {name} must sum to 1; got {worst:g}. Divide by the sum."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must sum to 1; got {worst:g}. Divide by the sum.")
     return numbers
 
 
@@ -62,11 +58,9 @@ def read_weight(subject: str, sample_weight: Any, n: int) -> np.ndarray:
         return np.ones(n)
     weight = read_numbers(subject, "sample_weight", sample_weight, 0.0, cure="Drop the rows to be left out.")
     if weight.shape != (n,):
-        message = f"{subject}: sample_weight must have one entry per observation, {n}; got shape {weight.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: sample_weight must have one entry per observation, {n}; got shape {weight.shape}.")
     if not weight.any():
-        message = f"{subject}: sample_weight must have a positive entry; got zeros only. Raise some weights."
-        raise DataError(message)
+        raise DataError(f"{subject}: sample_weight must have a positive entry; got zeros only. Raise some weights.")
     return weight
 
 
@@ -75,14 +69,11 @@ def read_covariance(subject: str, name: str, value: Any, d: int | None = None) -
     matrix = _as_floats(subject, name, value, ParameterError)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (d is not None and matrix.shape[0] != d):
         size = "a square matrix" if d is None else f"of shape ({d}, {d})"
-        message = f"{subject}: {name} must be {size}; got shape {matrix.shape}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be {size}; got shape {matrix.shape}.")
     if not np.isfinite(matrix).all():
-        message = f"{subject}: {name} must be finite; got infinite entries. Scale the columns down."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be finite; got infinite entries. Scale the columns down.")
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
-        message = f"{subject}: {name} must be symmetric; got entries that differ. Give (A + A.T) / 2."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be symmetric; got entries that differ. Give (A + A.T) / 2.")
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -90,11 +81,10 @@ def read_covariance(subject: str, name: str, value: Any, d: int | None = None) -
     # A factor may exist by rounding alone; columns that lose all their digits mean that the matrix is singular.
     if factor is None or (np.diag(factor) ** 2 <= 1e-14 * np.diag(matrix)).any():
         rank = np.linalg.matrix_rank(matrix, hermitian=True)
-        message = (
+        raise ParameterError(
             f"{subject}: {name} must be positive definite; got rank {rank} of {matrix.shape[0]}. "
             f"Add a small multiple of the identity, or drop columns that depend on others."
         )
-        raise ParameterError(message)
     return matrix, factor
 
 
@@ -102,11 +92,9 @@ def _as_floats(subject: str, name: str, value: Any, error: type[Exception]) -> n
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        message = f"{subject}: {name} must hold numbers; got {value!r}."
-        raise error(message) from None
+        raise error(f"{subject}: {name} must hold numbers; got {value!r}.") from None
     if np.isnan(numbers).any():
-        message = f"{subject}: {name} must not hold NaN; got {np.isnan(numbers).sum()} of them. Drop or impute them."
-        raise error(message)
+        raise error(f"{subject}: {name} must not hold NaN; got {np.isnan(numbers).sum()} of them. Drop or impute them.")
     return numbers
 
 
@@ -117,11 +105,10 @@ def read_costs(subject: str, costs: Any, n_classes: int | None = None) -> np.nda
     # Axis -2 is the action and axis -1 the class; a third axis in front is the row.
     if matrix.ndim not in (2, 3) or matrix.shape[-2] == 0 or (n_classes not in (None, matrix.shape[-1])):
         columns = "n_classes" if n_classes is None else n_classes
-        message = (
+        raise ParameterError(
             f"{subject}: costs must have shape (n_actions, {columns}), a row for each action and a column for each "
             f"class, or one such matrix a row; got shape {matrix.shape}."
         )
-        raise ParameterError(message)
     return matrix
 
 
@@ -130,6 +117,5 @@ def read_integer(subject: str, name: str, value: Any, low: int, high: int | None
     whole = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and float(value).is_integer()
     if not whole or value < low or (high is not None and value > high):
         interval = f"[{low}, inf)" if high is None else f"[{low}, {high}]"
-        message = f"{subject}: {name} must be an integer in {interval}; got {value!r}. {cure}".rstrip()
-        raise DataError(message)
+        raise DataError(f"{subject}: {name} must be an integer in {interval}; got {value!r}. {cure}".rstrip())
     return int(value)

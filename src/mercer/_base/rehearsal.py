@@ -22,8 +22,6 @@ from mercer._source.readings import Readings
 from mercer._source.sample import Sample
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Rehearsal", "find_rehearsal", "rehearse"]
-
 # The copy that is fitted now and its rehearsal.
 _under_way: ContextVar["tuple[Any, Rehearsal] | None"] = ContextVar("mercer_rehearsal", default=None)
 

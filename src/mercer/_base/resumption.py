@@ -16,8 +16,6 @@ from mercer._types import State
 from mercer.errors import CheckpointError, MercerError, ModelFileError
 from mercer.watch import Checkpoint
 
-__all__ = ["CheckpointWriter", "check_resumed", "read_resumed", "resume_solver", "resume_state"]
-
 
 def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
     """Return what must be the same for a state to be resumed: the class, its parameters, and the data.
@@ -62,28 +60,26 @@ def resume_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tupl
     try:
         record = model_file.load_plain(checkpoint.path)
     except ModelFileError as error:
-        message = f"Checkpoint: {checkpoint.path} cannot be read ({error}); delete it to start afresh."
-        raise CheckpointError(message) from error
+        raise CheckpointError(
+            f"Checkpoint: {checkpoint.path} cannot be read ({error}); delete it to start afresh."
+        ) from error
     # A saved model is a valid plain file too; its keys tell it from a state.
     if not isinstance(record, dict) or record.keys() != {"fingerprint", "history", "state"}:
-        message = (
+        raise CheckpointError(
             f"Checkpoint: {checkpoint.path} must hold the state of a fit; it holds other content, such as a model. "
             f"Name another file, or delete it to start afresh."
         )
-        raise CheckpointError(message)
     # The fingerprint covers class, parameters and rows: going on from a state of other rows would converge elsewhere.
     if record["fingerprint"] != _fingerprint(estimator, source):
-        message = (
+        raise CheckpointError(
             f"Checkpoint: {checkpoint.path} was written by another fit (other estimator, parameters or data); "
             f"delete it to start afresh, or name another file."
         )
-        raise CheckpointError(message)
     if not _is_history(record["history"]):
-        message = (
+        raise CheckpointError(
             f"Checkpoint: {checkpoint.path} must hold columns of numbers, one for each step, as the history of its "
             f"fit; it holds others. Delete it to start afresh."
         )
-        raise CheckpointError(message)
     recorder = Recorder(record["history"])
     checkpoint.resumed_from_ = len(recorder)
     return record["state"], recorder
@@ -114,8 +110,9 @@ def check_resumed(
         check_parts(attributes.values())
         check_stored(cls.__name__, attributes, collect_stored(cls), {})
     except ModelFileError as error:
-        message = f"Checkpoint: {path} holds a state that does not fit these rows: {error} Delete it to start afresh."
-        raise CheckpointError(message) from error
+        raise CheckpointError(
+            f"Checkpoint: {path} holds a state that does not fit these rows: {error} Delete it to start afresh."
+        ) from error
 
 
 def resume_solver(
@@ -176,8 +173,7 @@ def _blaming(path: Path) -> Iterator[None]:
     except (MercerError, StopIteration, MemoryError):
         raise
     except Exception as error:
-        message = (
+        raise CheckpointError(
             f"Checkpoint: {path} holds a state that its fit cannot go on from ({type(error).__name__}: "
             f"{str(error)[:200]}); delete it to start afresh."
-        )
-        raise CheckpointError(message) from error
+        ) from error

@@ -9,8 +9,6 @@ import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = ["amdahl", "measure_growth"]
-
 
 def amdahl(parallel_share: float, workers: float) -> float:
     r"""Return how many times faster work becomes on `workers` workers if a share of it can be divided (Amdahl's law).
@@ -35,11 +33,10 @@ def amdahl(parallel_share: float, workers: float) -> float:
     5.925926
     """
     if not 0 <= parallel_share <= 1 or not workers >= 1:
-        message = (
+        raise ParameterError(
             f"amdahl: parallel_share must be a number in [0, 1] and workers one in [1, inf]; got {parallel_share!r} "
             f"and {workers!r}."
         )
-        raise ParameterError(message)
     # All of the work divided among infinitely many workers leaves no time; the limit of 1 / left is infinite.
     left = (1 - parallel_share) + parallel_share / workers
     return 1 / left if left else math.inf
@@ -80,11 +77,10 @@ def measure_growth(
     2.0
     """
     if len(set(sizes)) < 2 or min(sizes) < 1 or repeats < 1:
-        message = (
+        raise ParameterError(
             f"measure_growth: sizes must be two or more different positive integers and repeats at least 1; got "
             f"{list(sizes)!r} and {repeats!r}."
         )
-        raise ParameterError(message)
     best = [math.inf] * len(sizes)
     for _ in range(repeats):
         for place, size in enumerate(sizes):

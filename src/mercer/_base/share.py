@@ -6,8 +6,6 @@ from typing import Any
 
 from mercer._base.parameter import Real
 
-__all__ = ["Share"]
-
 
 @dataclass(frozen=True)
 class Share(Real):

@@ -5,8 +5,6 @@ from typing import Any
 
 from sklearn.utils import Tags
 
-__all__ = ["PlacedTags", "add_places"]
-
 
 @dataclass
 class PlacedTags(Tags):

@@ -31,8 +31,6 @@ from mercer._source import Source, open_source, place_of
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["Problem", "check_values", "open_problem", "open_table", "read_rules", "read_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -102,14 +100,12 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     if (place := place_of(X, y)) != "memory":
         check_place(estimator, place)
     if type(y) is not np.ndarray and issparse(y):
-        message = f"{name}: sparse multilabel-indicator for y is not supported; give y.toarray()."
-        raise UnsupportedError(message)
+        raise UnsupportedError(f"{name}: sparse multilabel-indicator for y is not supported; give y.toarray().")
     if estimator.criterion == "absolute_error" and estimator.splitter == "histogram":
-        message = (
+        raise UnsupportedError(
             f"{name}: splitter='histogram' cannot be had together with criterion='absolute_error', whose medians no "
             f"histogram holds; use splitter='best' or criterion='squared_error'."
         )
-        raise UnsupportedError(message)
     X, table = _encode_categories(estimator, X, name)
     # Arrays of the right type and layout skip scikit-learn's inspection, a third of the time of a tree of 150 rows.
     if are_plain(X, y) and (y.dtype.kind != "f" or are_ordinary(y) or not y.any()):
@@ -125,16 +121,14 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     if is_sparse or not are_ordinary(X):
         check_values(name, X)
         if not is_sparse and np.isnan(X[0]).all() and np.isnan(X).all():
-            message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
-            raise DataError(message)
+            raise DataError(f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value.")
     y = y if y.ndim else np.atleast_1d(y)
     if estimator.criterion == "poisson":
         _check_counts(name, y, np.ones(y.shape[0]))
     if y.shape[0] != X.shape[0]:
-        message = (
+        raise DataError(
             f"{name}: Number of labels={y.shape[0]} does not match number of samples={X.shape[0]}; give one per row."
         )
-        raise DataError(message)
     weight = check_weight(estimator, sample_weight, X.shape[0])
     weight = np.ones(X.shape[0]) if weight is None else weight
     columns = y if y.ndim == 2 else y.reshape(-1, 1)
@@ -157,11 +151,10 @@ def _encode_categories(estimator: Any, X: Any, name: str) -> tuple[Any, Category
         return X, None
     if issparse(X) or estimator.criterion == "absolute_error":
         got = "sparse rows" if issparse(X) else "criterion='absolute_error'"
-        message = (
+        raise UnsupportedError(
             f"{name}: categorical_features cannot be had together with {got}; encode the categories as numbers, or use "
             f"{'dense rows' if issparse(X) else 'another criterion'}."
         )
-        raise UnsupportedError(message)
     table = learn_categories(wish, X, name)
     return (table.encode(X, name), table) if len(table.columns) else (X, None)
 
@@ -181,18 +174,16 @@ def check_values(name: str, X: Rows) -> None:
 
 def _check_counts(name: str, y: Array, weight: Array) -> None:
     if (y < 0).any():
-        message = (
+        raise DataError(
             f"{name}: criterion='poisson' needs y >= 0; Some value(s) of y are negative which is not allowed for "
             f"Poisson regression, the least is {y.min():g}. Use criterion='squared_error'."
         )
-        raise DataError(message)
     # The deviance of Poisson takes the logarithm of the mean, which is finite only for a positive sum in each output.
     if (weight @ y <= 0).any():
-        message = (
+        raise DataError(
             f"{name}: criterion='poisson' needs a positive y; Sum of y is not positive which is necessary for Poisson "
             f"regression. Use criterion='squared_error'."
         )
-        raise DataError(message)
 
 
 def _compute_class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
@@ -262,31 +253,30 @@ def _read_signs(estimator: Any, problem: Problem) -> Array:
         return np.zeros(0, np.int8)
     name = type(estimator).__name__
     if problem.labels.shape[1] > 1:
-        message = f"{name}: Monotonicity constraints are not supported with multiple outputs; fit one for each output."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: Monotonicity constraints are not supported with multiple outputs; fit one for each output."
+        )
     # The constraint orders one number for each leaf: the mean, or the probability of the second class.
     if problem.classes and len(problem.classes[0]) > 2:
-        message = (
+        raise DataError(
             f"{name}: Monotonicity constraints are not supported with multiclass classification; got "
             f"{len(problem.classes[0])} classes. Fit one class against the others."
         )
-        raise DataError(message)
     signs = np.asarray(estimator.monotonic_cst)
     if signs.shape != (problem.X.shape[1],):
-        message = (
+        raise DataError(
             f"{name}: monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data "
             f"X has {problem.X.shape[1]} features. Give one sign per feature."
         )
-        raise DataError(message)
     if not np.isin(signs, (-1, 0, 1)).all():
-        message = (
+        raise DataError(
             f"{name}: monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}. Give one "
             f"sign per feature."
         )
-        raise DataError(message)
     if problem.categories is not None and signs[problem.categories.columns].any():
-        message = f"{name}: monotonic_cst must be 0 for categorical columns, which have no order; got {signs.tolist()}."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: monotonic_cst must be 0 for categorical columns, which have no order; got {signs.tolist()}."
+        )
     return signs.astype(np.int8)
 
 
@@ -323,10 +313,12 @@ def _check_present(estimator: Any, X: Any) -> None:
     if issparse(X) and np.isnan(values).any():
         _refuse_sparse_nan(estimator)
     elif np.isnan(values[:1]).any() and np.isnan(values).all():
-        message = f"{type(estimator).__name__}: X must have a value in some column; got NaN only. Give other columns."
-        raise DataError(message)
+        raise DataError(
+            f"{type(estimator).__name__}: X must have a value in some column; got NaN only. Give other columns."
+        )
 
 
 def _refuse_sparse_nan(estimator: Any) -> None:
-    message = f"{type(estimator).__name__}: sparse rows must have no missing values; X contains NaN. Make them dense."
-    raise DataError(message)
+    raise DataError(
+        f"{type(estimator).__name__}: sparse rows must have no missing values; X contains NaN. Make them dense."
+    )

@@ -13,23 +13,6 @@ from mercer._base.guard import are_ordinary, note_extreme
 from mercer._source.array import order_rows
 from mercer.errors import DataError
 
-__all__ = [
-    "accept_rows",
-    "are_plain",
-    "check_finite",
-    "check_labels",
-    "check_new_rows",
-    "check_rows",
-    "check_rows_and_targets",
-    "check_targets",
-    "check_weight",
-    "few_rows",
-    "flatten_targets",
-    "learn_plain_columns",
-    "name_targets",
-    "sum_is_finite",
-]
-
 FLOATS = (np.float64, np.float32)
 # The most values that a prediction takes as one block.
 _FEW = 2**16
@@ -91,10 +74,9 @@ def check_rows_and_targets(
 def check_targets(estimator: Any, y: Any, *, numbers: bool) -> np.ndarray:
     """Return targets as native code takes them: this machine's byte order, and float64 where `numbers` are wanted."""
     if type(y) is not np.ndarray and issparse(y):
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: y must be dense; got a sparse matrix of shape {y.shape}. Give y.toarray()."
         )
-        raise DataError(message)
     if not y.dtype.isnative:
         y = y.astype(y.dtype.newbyteorder("="))
     if y.dtype.char in "eg":
@@ -103,8 +85,7 @@ def check_targets(estimator: Any, y: Any, *, numbers: bool) -> np.ndarray:
     elif numbers and y.dtype.kind not in "biuf":
         if y.dtype.kind in "Mmc":
             # Dates would become counts of their unit, complex numbers would lose a part.
-            message = f"could not convert {y.dtype} to float"
-            raise TypeError(message)
+            raise TypeError(f"could not convert {y.dtype} to float")
         y = y.astype(np.float64)
     return y
 
@@ -254,28 +235,29 @@ def check_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray 
             sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight", estimator=estimator
         )
     if weight.ndim != 1:
-        message = f"{subject}: Sample weights must be 1D array or scalar; got shape {weight.shape}. Give one per row."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: Sample weights must be 1D array or scalar; got shape {weight.shape}. Give one per row."
+        )
     if weight.shape != (n_rows,):
-        message = f"{subject}: sample_weight.shape == {weight.shape}, expected {(n_rows,)}! Give one weight per row."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: sample_weight.shape == {weight.shape}, expected {(n_rows,)}! Give one weight per row."
+        )
     if weight.min() < 0:
-        message = f"{subject}: sample_weight must be non-negative; got {weight.min():g}. Drop the rows to be left out."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: sample_weight must be non-negative; got {weight.min():g}. Drop the rows to be left out."
+        )
     if not ordinary and not are_ordinary(weight):
         if not weight.any():
-            message = (
+            raise DataError(
                 f"{subject}: sample_weight must have a positive entry; got zeros only. Raise the weight of some rows."
             )
-            raise DataError(message)
         with np.errstate(over="ignore"):
             total = weight.sum()
         # Sums that overflow, and numbers below the normal range, which have lost digits.
         if not (np.finfo(np.float64).tiny <= weight.max() and math.isfinite(total)):
-            message = (
+            raise DataError(
                 f"{subject}: sample_weight must have a sum and a largest value that float64 holds in full, from "
                 f"2.3e-308 to 1.8e308; got {total:g} and {weight.max():g}. Divide the weights by their mean."
             )
-            raise DataError(message)
         note_extreme(weight)
     return weight

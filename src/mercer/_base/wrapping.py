@@ -12,8 +12,6 @@ from mercer._solver import Certificate
 from mercer._source import place_of
 from mercer.errors import DataError
 
-__all__ = ["check_wrapped_place", "fit_members", "float_type", "note_columns", "one_step_record"]
-
 
 def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
     """Raise unless the rows are in memory: a wrapper needs its members' predictions for all of them."""
@@ -42,11 +40,10 @@ def _fit_member(wrapper: Any, member: Any, X: Any, y: Any, sample_weight: Any) -
     if sample_weight is None:
         return member.fit(X, y)
     if not has_fit_parameter(member, "sample_weight"):
-        message = (
+        raise DataError(
             f"{type(wrapper).__name__}: {type(member).__name__} takes no sample_weight, so weights would be dropped. "
             f"Repeat the rows, or use another estimator."
         )
-        raise DataError(message)
     return member.fit(X, y, sample_weight=sample_weight)
 
 

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["LEVELS", "choose_level", "list_built_levels", "list_levels"]
-
 LEVELS = ("v2", "v3", "v4", "plain")
 # The psABI levels, by the names Linux gives to their features ("abm" is lzcnt, "pni" is SSE3).
 _V2 = {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}
@@ -24,22 +22,21 @@ def choose_level(wanted: str) -> str:
     runnable = list_levels()
     # A misspelt level must not pass for one that this CPU cannot run.
     if wanted and wanted not in LEVELS:
-        message = f"MERCER_CPU: the level must be one of {', '.join(LEVELS)}; got {wanted!r}. Correct or unset it."
-        raise CpuLevelError(message)
+        raise CpuLevelError(
+            f"MERCER_CPU: the level must be one of {', '.join(LEVELS)}; got {wanted!r}. Correct or unset it."
+        )
     if not runnable or (wanted and wanted not in runnable):
-        message = (
+        raise CpuLevelError(
             f"MERCER_CPU: this CPU runs the levels {', '.join(runnable) or 'none'}; got {wanted or 'no choice'!r}. "
             "Unset MERCER_CPU, or build mercer from source on this machine."
         )
-        raise CpuLevelError(message)
     # The highest first: one look is enough unless a build left it out.
     level = next((name for name in ([wanted] if wanted else reversed(runnable)) if _is_built(name)), None)
     if level is None:
-        message = (
+        raise CpuLevelError(
             f"MERCER_CPU: this build has the levels {', '.join(list_built_levels()) or 'none'}; got "
             f"{wanted or 'no choice'!r}. Unset MERCER_CPU, or build mercer with -Csetup-args=-Dlevels=all."
         )
-        raise CpuLevelError(message)
     return level
 
 

@@ -9,8 +9,6 @@ from types import ModuleType
 from mercer._native.level import choose_level
 from mercer.errors import CpuLevelError
 
-__all__ = ["level", "load_module"]
-
 
 @cache
 def level() -> str:
@@ -25,8 +23,9 @@ def _require_cython() -> str:
     try:
         importlib.import_module("cython")
     except ImportError as error:
-        message = "MERCER_INTERPRET: running native code uncompiled needs Cython; install it, or unset the variable."
-        raise CpuLevelError(message) from error
+        raise CpuLevelError(
+            "MERCER_INTERPRET: running native code uncompiled needs Cython; install it, or unset the variable."
+        ) from error
     return "interpreted"
 
 
@@ -38,8 +37,7 @@ def load_module(room: str, name: str) -> ModuleType:
     """
     # Python asks modules for private names such as __path__; they are never native modules.
     if name.startswith("_"):
-        message = f"module {room!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {room!r} has no attribute {name!r}")
     qualified = f"mercer._native.{level()}.{name}"
     try:
         module = importlib.import_module(qualified)
@@ -47,8 +45,7 @@ def load_module(room: str, name: str) -> ModuleType:
         # The module exists but one of its own imports does not: that error says more.
         if error.name != qualified:
             raise
-        message = f"module {room!r} has no native module {name!r}"
-        raise AttributeError(message) from error
+        raise AttributeError(f"module {room!r} has no native module {name!r}") from error
     # The next access finds the attribute and does not come here again.
     setattr(sys.modules[room], name, module)
     return module

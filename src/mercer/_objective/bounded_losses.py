@@ -7,8 +7,6 @@ from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = ["Tukey", "ZeroOne"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from mercer._objective.loss import LabelLoss
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = ["Logistic", "Softmax"]
-
 _NO_WEIGHT = np.empty(0)
 # Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
 _TILE = 256
@@ -176,8 +174,9 @@ class Softmax(_ClassLoss):
 
     def _prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
         """Raise: the scores of a row do not separate, and no closed form is known."""
-        message = "Softmax: the proximal map of the cross-entropy has no closed form; use its gradient."
-        raise NotImplementedError(message)
+        raise NotImplementedError(
+            "Softmax: the proximal map of the cross-entropy has no closed form; use its gradient."
+        )
 
     def balance(
         self, excess: np.ndarray, shares: np.ndarray, typical: float

@@ -9,8 +9,6 @@ from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = ["Exponential", "Poisson"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ import numpy as np
 from mercer._objective.loss_arguments import read_arguments, read_scores
 from mercer._types import Array
 
-__all__ = ["LabelLoss", "Loss"]
-
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
 

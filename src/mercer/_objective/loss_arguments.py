@@ -8,8 +8,6 @@ from mercer._source.namespace import namespace_of, to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["read_arguments", "read_scores"]
-
 
 def read_scores(loss: Any, scores: Any, xp: Any) -> tuple[Array, Any, bool]:
     """Return scores (n, k) as floating-point numbers, their namespace, and whether they came as one dimension."""
@@ -23,11 +21,10 @@ def read_scores(loss: Any, scores: Any, xp: Any) -> tuple[Array, Any, bool]:
     if flat:
         scores = scores[:, None]
     if scores.ndim != 2 or scores.shape[1] != loss.n_scores:
-        message = (
+        raise DataError(
             f"{type(loss).__name__}: scores must have shape (n, {loss.n_scores}), one column for each score; got shape "
             f"{tuple(scores.shape)}. Reshape them."
         )
-        raise DataError(message)
     return scores, xp, flat
 
 
@@ -38,18 +35,18 @@ def read_arguments(loss: Any, scores: Any, y: Any, xp: Any) -> tuple[Array, Arra
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1 or y.shape[0] != scores.shape[0]:
-        message = (
+        raise DataError(
             f"{type(loss).__name__}: targets must be one for each of {scores.shape[0]} rows of scores; got shape "
             f"{tuple(y.shape)}."
         )
-        raise DataError(message)
     if loss.target == "labels":
         return scores, _read_labels(loss, y, scores.dtype, xp), xp, flat
     # Targets may be integers and the bound a fraction, so both are compared as float64.
     if loss.least_target > -np.inf and not bool(xp.all(xp.astype(y, xp.float64) >= loss.least_target)):
         worst = float(xp.min(xp.astype(y, xp.float64)))
-        message = f"{type(loss).__name__}: targets must be numbers in [{loss.least_target:g}, inf); got {worst:g}."
-        raise DataError(message)
+        raise DataError(
+            f"{type(loss).__name__}: targets must be numbers in [{loss.least_target:g}, inf); got {worst:g}."
+        )
     return scores, y, xp, flat
 
 
@@ -66,11 +63,10 @@ def _read_labels(loss: Any, y: Array, dtype: Any, xp: Any) -> Array:
         return y
     rule = "0 and 1, or -1 and 1" if n_classes == 2 else f"whole numbers in [0, {n_classes - 1}]"
     values = np.unique(np.asarray(to_numpy(y)))[:4].tolist()
-    message = (
+    raise DataError(
         f"{type(loss).__name__}: labels of {n_classes} classes must be {rule}; got {values}. Encode them, for instance "
         f"by numpy.unique(y, return_inverse=True)."
     )
-    raise DataError(message)
 
 
 def _read_targets(loss: Any, y: Any) -> Array:
@@ -80,11 +76,10 @@ def _read_targets(loss: Any, y: Any) -> Array:
     y = np.asarray(y)
     if y.dtype.kind not in "iufb":
         name = type(loss).__name__
-        message = (
+        raise DataError(
             f"{name}: targets must be numbers; got {y.dtype.name}. Encode labels, for instance by "
             f"numpy.unique(y, return_inverse=True)."
         )
-        raise DataError(message)
     # Formulas subtract targets, which NumPy refuses for booleans.
     return y.astype(np.float64) if y.dtype.kind == "b" else y
 
@@ -93,5 +88,4 @@ def _read_numbers(loss: Any, name: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        message = f"{type(loss).__name__}: {name} must be numbers; got {value!r}."
-        raise DataError(message) from None
+        raise DataError(f"{type(loss).__name__}: {name} must be numbers; got {value!r}.") from None

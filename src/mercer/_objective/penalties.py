@@ -13,8 +13,6 @@ import numpy as np
 from mercer._objective.penalty import Penalty, StrengthPenalty
 from mercer._plain import plain
 
-__all__ = ["L1", "L2", "ElasticNetPenalty", "GroupL1", "PowerPenalty"]
-
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
 
@@ -132,11 +130,10 @@ class ElasticNetPenalty(Penalty):
             strength = np.asarray(getattr(self, name))
             # NaN fails the comparison as well, because `>=` is false for it.
             if strength.shape not in ((), (n_features,)) or not (strength >= 0).all():
-                message = (
+                raise ValueError(
                     f"ElasticNetPenalty: {name} must be a non-negative number, or one for each of {n_features} "
                     f"columns; got {getattr(self, name)!r}."
                 )
-                raise ValueError(message)
 
 
 class _OneStrength(StrengthPenalty):
@@ -281,11 +278,10 @@ class GroupL1(StrengthPenalty):
 
     def check(self, n_features: int) -> None:
         if np.asarray(self.groups).shape != (n_features,):
-            message = (
+            raise ValueError(
                 f"GroupL1: groups must have one number for each of {n_features} columns; got shape "
                 f"{np.asarray(self.groups).shape}."
             )
-            raise ValueError(message)
 
 
 @plain
@@ -361,5 +357,4 @@ class PowerPenalty(StrengthPenalty):
 
     def check(self, n_features: int) -> None:
         if not 0 < self.q <= 2:
-            message = f"PowerPenalty: q must be a number in (0, 2]; got {self.q!r}."
-            raise ValueError(message)
+            raise ValueError(f"PowerPenalty: q must be a number in (0, 2]; got {self.q!r}.")

@@ -7,8 +7,6 @@ import numpy as np
 
 from mercer._plain import plain
 
-__all__ = ["Penalty", "PenaltySum", "StrengthPenalty"]
-
 
 class Penalty:
     """A penalty on coefficients; subclasses are frozen dataclasses.
@@ -104,11 +102,10 @@ class PenaltySum(Penalty):
 
     def __post_init__(self) -> None:
         if len(self._cornered) > 1:
-            message = (
+            raise ValueError(
                 f"PenaltySum: one part at most may have corners, for its proximal map; got "
                 f"{', '.join(type(part).__name__ for part in self._cornered)}. Use one of them, or ElasticNetPenalty."
             )
-            raise ValueError(message)
 
     @property
     def smooth_parts(self) -> tuple[Any, ...]:

@@ -21,19 +21,6 @@ from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = [
-    "Absolute",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Huber",
-    "PerceptronLoss",
-    "PiecewiseLoss",
-    "Pinball",
-    "Squared",
-    "SquaredEpsilonInsensitive",
-    "SquaredHinge",
-]
-
 
 class PiecewiseLoss(Loss):
     """A loss of lines and parabolas."""

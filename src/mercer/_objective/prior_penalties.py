@@ -11,8 +11,6 @@ from scipy.linalg import solveh_banded
 from mercer._objective.penalty import Penalty, StrengthPenalty
 from mercer._plain import plain
 
-__all__ = ["Box", "Monotonicity", "NonNegative", "Smoothness", "Symmetry"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -63,11 +61,10 @@ class Box(Penalty):
         allowed = ((), (n_features,))
         # NaN fails the comparison as well, because `<=` is false for it.
         if lower.shape not in allowed or upper.shape not in allowed or not np.all(lower <= upper):
-            message = (
+            raise ValueError(
                 f"{type(self).__name__}: lower must not be above upper, and each be a number or one for each of "
                 f"{n_features} columns; got {self.lower!r} and {self.upper!r}."
             )
-            raise ValueError(message)
 
 
 @plain
@@ -309,8 +306,7 @@ def _read_features(features: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 def _check_columns(penalty: Penalty, rows: np.ndarray, n_features: int, name: str) -> None:
     if rows.ndim != 2 or rows.shape[1] != n_features or not len(rows):
-        message = (
+        raise ValueError(
             f"{type(penalty).__name__}: {name} must be rows of {n_features} columns, as the model sees them; got shape "
             f"{rows.shape}."
         )
-        raise ValueError(message)

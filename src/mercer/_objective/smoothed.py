@@ -18,8 +18,6 @@ from mercer._objective.loss import Loss
 from mercer._objective.piecewise_losses import PiecewiseLoss
 from mercer._types import Array
 
-__all__ = ["Smoothed", "round_corner"]
-
 
 @dataclass(frozen=True)
 class Smoothed(Loss):

@@ -16,8 +16,6 @@ from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["CudaSums", "Laid", "RowSums"]
-
 # Rows and columns of a tile, as in the CUDA program.
 _TILE = 128
 # Threads of a block, as in the CUDA program.

@@ -18,8 +18,6 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._types import State
 
-__all__ = ["Outcome", "Recorder", "Solver", "Watch", "drive"]
-
 # What is sent depends on the request, which no type can say: Any.
 Solver: TypeAlias = Generator[Request | Step[State], Any, Solution[State]]
 

@@ -13,8 +13,6 @@ from scipy.linalg import LinAlgError, eigh, lapack
 from mercer._native.shared import eigenpairs
 from mercer._types import Array
 
-__all__ = ["HEAVY", "find_eigenpairs"]
-
 # Rows of a matrix that LAPACK decomposes within 20 ms of CPU time on one core: shorter than Ctrl-C may wait. Callers
 # run larger ones aside.
 HEAVY = 400
@@ -41,8 +39,7 @@ def find_eigenpairs(
         Whether to raise ``ValueError`` where an entry is NaN or infinite, as SciPy does by default.
     """
     if check_finite and not np.isfinite(matrix).all():
-        message = "array must not contain infs or NaNs"
-        raise ValueError(message)
+        raise ValueError("array must not contain infs or NaNs")
     n = len(matrix)
     last = n - 1 if last is None else last
     if n == 0 or matrix.dtype.char not in "fd":
@@ -60,11 +57,10 @@ def find_eigenpairs(
         support = np.empty(2 * n, np.intc)
         failed = eigenpairs.decompose_some(A, first, last, values, vectors, support, *_take_room("syevr", A))
     if failed:
-        message = (
+        raise LinAlgError(
             f"eigenvectors of a {n} x {n} matrix: LAPACK's {driver} must end without a failure; it returned {failed}. "
             "Look for values that are not finite, or scale the rows."
         )
-        raise LinAlgError(message)
     return values[: last - first + 1], vectors.T
 
 

@@ -27,8 +27,6 @@ from mercer._solver.restarts import Restarts, keep_best_run
 from mercer._solver.step import Certificate, Solution, Step
 from mercer.errors import DataError
 
-__all__ = ["AscentRun", "CollapseError", "ExpectationMaximisation", "Model", "certify_ascent"]
-
 # Runs whose objectives differ by less than this relative amount ended in the same optimum: the first is kept.
 _EQUAL = 1e-9
 # A larger relative drop of the objective cannot be rounding.
@@ -143,8 +141,9 @@ class ExpectationMaximisation:
         try:
             parameters = yield from self.start(model, seed)
         except CollapseError as error:
-            message = f"{self.subject}: component {error.component} collapsed at the start. {error.cure}"
-            raise DataError(message) from error
+            raise DataError(
+                f"{self.subject}: component {error.component} collapsed at the start. {error.cure}"
+            ) from error
         return AscentRun(0, parameters, self.before if restart == 0 else -np.inf)
 
     def _climb(self, model: Model, run: AscentRun) -> Any:
@@ -173,23 +172,20 @@ class ExpectationMaximisation:
             return model.maximisation(expected, run.parameters)
         except CollapseError as error:
             where = f"component {error.component} collapsed at iteration {run.iteration + 1}"
-            message = f"{self.subject}: {where}. {error.cure}"
-            raise DataError(message) from error
+            raise DataError(f"{self.subject}: {where}. {error.cure}") from error
 
     def _check(self, value: float, change: float, slack: float, iteration: int) -> None:
         """Raise if the objective `value` is not finite, or fell by more than `slack` and rounding allow."""
         if not np.isfinite(value):
-            message = (
+            raise DataError(
                 f"{self.subject}: the objective must be finite; got {value:g} at iteration {iteration + 1}. Scale the "
                 f"columns, or look for rows that no component can have made."
             )
-            raise DataError(message)
         if change < -slack - _ROUNDING * (1.0 + abs(value)):
-            message = (
+            raise DataError(
                 f"{self.subject}: the objective of EM must not fall; it fell by {-change:.3g} to {value:.9g} at "
                 f"iteration {iteration + 1}. The E step or the M step is not exact: check them against their formulas."
             )
-            raise DataError(message)
 
     def _measure_gain(self, model: Model, expected: Any, run: AscentRun) -> float:
         """Return the gain of one more M step at `run`; infinity if a component would collapse in it."""

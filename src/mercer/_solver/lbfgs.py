@@ -18,8 +18,6 @@ from mercer._solver.metric import WIDEST_GRAM, ClassMetric, LocalMetric, Metric,
 from mercer._solver.quasi_newton import inverse_product, is_curved
 from mercer._solver.step import Solution
 
-__all__ = ["LbfgsState", "lbfgs"]
-
 _MEMORY = 10
 # Steps in one metric. Breast cancer (569 x 30) at C=10 takes 30 steps without a new metric, 13 with one after every 4
 # steps and 10 with one after every 3; after every 2 or 1 steps the passes for the metric cost more than they save.

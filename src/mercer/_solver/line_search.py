@@ -8,8 +8,6 @@ import numpy as np
 from mercer._solver.linear_problem import ROUNDING
 from mercer._solver.vector import inner
 
-__all__ = ["search"]
-
 _DECREASE = 1e-4
 _CURVATURE = 0.9
 _TRIALS = 30

@@ -27,8 +27,6 @@ from mercer._solver.step import Certificate, Step
 from mercer._statistic.class_moments import LabelledMoments
 from mercer._statistic.loss import LossGradient, LossSums
 
-__all__ = ["ROUNDING", "LinearProblem", "Point"]
-
 # Relative rounding of sums over rows; below it, slopes decide better than values.
 ROUNDING = 1e-13
 

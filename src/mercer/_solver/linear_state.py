@@ -14,8 +14,6 @@ from mercer._solver.step import Certificate
 from mercer._statistic import MomentSums
 from mercer._types import Array
 
-__all__ = ["LinearState", "gradient_certificate", "quadratic_objective"]
-
 _GRADIENT = "Norm of X^T W r - alpha coef over |X| |y| (X and y centred), with r the residual: zero at the optimum."
 
 

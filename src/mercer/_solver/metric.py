@@ -17,8 +17,6 @@ from mercer._solver.request import Dense
 from mercer._statistic.class_moments import LabelledMoments, LabelledScatter
 from mercer._statistic.loss import ClassCurvature, LossCurvature
 
-__all__ = ["WIDEST_GRAM", "ClassMetric", "LocalMetric", "Metric", "measure_at", "survey"]
-
 # Up to this many columns the Gram matrix (n d^2 / 2 at matrix-product speed) costs less than the passes it saves.
 WIDEST_GRAM = 512
 

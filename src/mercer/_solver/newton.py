@@ -17,8 +17,6 @@ from mercer._solver.request import Dense
 from mercer._solver.step import Solution
 from mercer._statistic.loss import CurvatureProduct, LossCurvature
 
-__all__ = ["NewtonState", "newton_cg", "newton_cholesky"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

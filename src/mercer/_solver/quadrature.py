@@ -9,8 +9,6 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["Integral", "integrate_box"]
-
 # Lobatto's five points, with the outer two moved inwards by a millionth. Gauss's rule could miss a kink beyond its
 # outermost point in a cell and in both halves; and a singularity at an end of the box must not be evaluated.
 _NODES = np.array([-(1 - 2e-6), -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1 - 2e-6])
@@ -81,8 +79,9 @@ def integrate_box(
     low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (low, high))
     d = len(low)
     if d not in _FIRST or low.shape != high.shape or not (np.isfinite(low) & np.isfinite(high) & (high > low)).all():
-        message = f"{subject}: limits must be finite, low below high, in one to three dimensions; got {low} and {high}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: limits must be finite, low below high, in one to three dimensions; got {low} and {high}."
+        )
     corner, width = _first_cells(low, high)
     value, size, n_points = _cell_sums(function, corner, width, subject)
     scale, done, error = float(size.sum()), 0.0, 0.0
@@ -132,6 +131,7 @@ def _cell_sums(
     at = (corner[:, None] + points * width).reshape(-1, d)
     values = np.asarray(function(at), dtype=np.float64).reshape(len(corner), -1)
     if not np.isfinite(values).all():
-        message = f"{subject}: the integrand must be finite inside the limits; got NaN or infinity. Move the limits."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the integrand must be finite inside the limits; got NaN or infinity. Move the limits."
+        )
     return values @ weight, np.abs(values) @ weight, len(at)

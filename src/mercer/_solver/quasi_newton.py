@@ -6,8 +6,6 @@ from typing import Any
 from mercer._solver.vector import inner
 from mercer._types import Array
 
-__all__ = ["inverse_product", "is_curved"]
-
 
 def inverse_product(
     steps: Sequence[Any] | Array,

@@ -10,8 +10,6 @@ from typing import Any
 from mercer._solver.step import Step
 from mercer._source import Source
 
-__all__ = ["answer_requests", "relay", "return_at_once"]
-
 
 def answer_requests(requests: Generator[Any, Any, Any], source: Source) -> Any:
     """Answer the requests of a generator from `source` until it returns, and return its value; it yields no steps."""

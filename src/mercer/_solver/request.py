@@ -13,8 +13,6 @@ from mercer._source.calls import Call, begin_call, check_dropped
 from mercer._source.threads import carry_context, hold_blas_here, one_blas_thread
 from mercer._types import Array
 
-__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles", "run_aside", "run_large"]
-
 
 class Request(Protocol):
     """A question that a solver yields; the driver sends the answer back. One of the classes below, or a statistic."""

@@ -17,8 +17,6 @@ from mercer._solver.step import Step
 from mercer._types import Array
 from mercer.errors import CheckpointError
 
-__all__ = ["Restarts", "Run", "child_seed", "keep_best_run", "keep_history_of"]
-
 
 class Run(Protocol):
     """The state of one run: plain data, complete enough to continue it."""
@@ -80,8 +78,9 @@ def keep_best_run(
     if state is None:
         state = Restarts(seed, 0, (yield from begin(child_seed(seed, 0), 0)))
     elif state.best is not None and _list_shapes(state.best) != _list_shapes(state.run):
-        message = "Checkpoint: all runs of a fit must have arrays of the same shapes; delete the file to start afresh."
-        raise CheckpointError(message)
+        raise CheckpointError(
+            "Checkpoint: all runs of a fit must have arrays of the same shapes; delete the file to start afresh."
+        )
     while True:
         run = yield from relay(complete(state.run), partial(_add_restart, state))
         state = replace(state, run=run)
@@ -114,7 +113,8 @@ def keep_history_of(restart: int, history: dict[str, Array]) -> dict[str, Array]
     if len(history["step"]) == 0:
         return history
     if "restart" not in history:
-        message = "Checkpoint: a fit with restarts must have the column 'restart' in its history; delete the file."
-        raise CheckpointError(message)
+        raise CheckpointError(
+            "Checkpoint: a fit with restarts must have the column 'restart' in its history; delete the file."
+        )
     chosen = history["restart"] == restart
     return {name: column[chosen] for name, column in history.items()} | {"step": np.arange(np.count_nonzero(chosen))}

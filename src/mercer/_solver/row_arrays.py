@@ -7,8 +7,6 @@ import numpy as np
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
-__all__ = ["list_row_arrays"]
-
 _NO_INDICES = np.zeros(0, dtype=np.int32)
 
 

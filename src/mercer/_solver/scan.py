@@ -17,8 +17,6 @@ from typing import Any, Protocol, TypeVar
 
 from mercer._source.threads import run_numbered
 
-__all__ = ["WARM_UPS", "Passage", "combine_prefixes", "cut_steps", "pass_chunks", "settle_chunks"]
-
 # Steps of the first warm-up and of the two repetitions. Chains with a spectral gap of 0.2 need some 130 steps to
 # forget all 13 digits; the last one takes half as long as a chunk of 16 384 steps.
 WARM_UPS = (128, 1024, 8192)

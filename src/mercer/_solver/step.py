@@ -7,8 +7,6 @@ from typing import Generic
 from mercer._plain import plain
 from mercer._types import State
 
-__all__ = ["Certificate", "Solution", "Step"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -14,12 +14,6 @@ from mercer._native.shared import triangles
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = [
-    "TILE",
-    "factor", "factorise", "forward", "inverse_diagonal", "inverse_factor", "inverse_tile", "lower_tiles",
-    "multiply_upper", "restore", "solve", "tile_bounds",
-]  # fmt: skip
-
 # Rows of a tile: products of 256 reach nine tenths of the speed of long ones, and 3000 rows make 78 tiles.
 TILE = 256
 # Rows above which tiles are larger: there are enough of them for all threads.
@@ -82,8 +76,9 @@ def _factor_stripe(A: Array, first: int, last: int, width: int, size: int, threa
 def factor(A: Array, threads: int = 1) -> None:
     """Factorise `A` as `factorise` does; raise ``numpy.linalg.LinAlgError`` if it is not positive definite."""
     if failed := factorise(A, threads):
-        message = f"the matrix is not positive definite: its leading minor of order {failed} is not positive."
-        raise np.linalg.LinAlgError(message)
+        raise np.linalg.LinAlgError(
+            f"the matrix is not positive definite: its leading minor of order {failed} is not positive."
+        )
 
 
 def _divide(A: Array, start: int, stop: int, cuts: list[slice], number: int) -> None:
@@ -125,8 +120,7 @@ def _solve_corner(L: Array, right: Array, transposed: bool) -> Array:
     # LAPACK reads columns: for it the C-ordered lower triangle is an upper one.
     X, singular = trtrs(L.T, right, lower=0, trans=0 if transposed else 1)
     if singular:
-        message = f"the triangle is singular: its diagonal is zero in row {singular}."
-        raise np.linalg.LinAlgError(message)
+        raise np.linalg.LinAlgError(f"the triangle is singular: its diagonal is zero in row {singular}.")
     return X
 
 

@@ -12,15 +12,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.kernels import Kernel, Prepared
 
-__all__ = [
-    "KernelStrips",
-    "kernel_matrix",
-    "lower_kernel_matrix",
-    "multiply",
-    "multiply_off_diagonal",
-    "multiply_triangles",
-]
-
 # Rows of a tile: 512 x 512 float64 are 2 MiB, which stay in a second-level cache.
 _SIDE = 512
 # Bytes of new memory that are written at a time before Ctrl-C is looked for: 8 pages of 2 MiB, at up to 4 ms each.

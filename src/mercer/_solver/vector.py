@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer._source.namespace import namespace_of
 
-__all__ = ["inner", "largest_entry"]
-
 
 def inner(a: Any, b: Any) -> float:
     """Return the sum of the products of entries."""

@@ -11,8 +11,6 @@ from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.source import Source
 from mercer._types import Array
 
-__all__ = ["ArraySource", "order_rows"]
-
 
 class ArraySource(Source):
     """Rows of a dense array in C order; of NumPy's also in Fortran order, whose blocks are copied as they are read."""

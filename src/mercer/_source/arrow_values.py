@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["make_arrow", "make_arrow_table", "read_arrow"]
-
 # NumPy's types of the Arrow types whose values are copied.
 _WIDTHS: dict[str, Any] = {
     "double": np.float64,

@@ -8,8 +8,6 @@ from mercer._source.source import Source
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["SummedSource"]
-
 
 class SummedSource(Source):
     """Answers one statistic with a sum that is known already; there are no rows to answer anything else with.
@@ -76,8 +74,7 @@ class SummedSource(Source):
         self._refuse("all rows")
 
     def _refuse(self, wanted: str) -> NoReturn:
-        message = (
+        raise DataError(
             f"partial_fit keeps {type(self.statistic).__name__} of the rows it has seen, and not the rows; got a "
             f"request for {wanted}. Call fit with all rows."
         )
-        raise DataError(message)

@@ -15,8 +15,6 @@ from mercer._native.sums import stored_products
 from mercer._source.groups import Groups
 from mercer._types import Array, Rows
 
-__all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
-
 # Columns of a dense factor from which the compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
 _COLUMNS = 4
 # With fewer blocks than this, they get equal shares of the rows: a short last block would leave a thread idle.

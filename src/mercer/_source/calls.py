@@ -2,8 +2,6 @@
 
 import threading
 
-__all__ = ["Call", "Dropped", "begin_call", "check_dropped"]
-
 # The call that a thread works for.
 _place = threading.local()
 

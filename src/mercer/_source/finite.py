@@ -7,8 +7,6 @@ import numpy as np
 from mercer._source.block import Block
 from mercer.errors import DataError
 
-__all__ = ["check_block"]
-
 
 def check_block(block: Block, source: Any) -> Block:
     """Return `block` if all its values are finite; raise an error that names the row, the column and the file.
@@ -24,11 +22,10 @@ def check_block(block: Block, source: Any) -> Block:
     row, column = _first_bad(block)
     names = source.feature_names
     where = column if names is None else repr(names[column])
-    message = (
+    raise DataError(
         f"{source.subject}: Input X contains {what}; it is in column {where}, {source.locate(block.start + row)}. "
         f"Drop or fill it."
     )
-    raise DataError(message)
 
 
 def _first_bad(block: Block) -> tuple[int, int]:

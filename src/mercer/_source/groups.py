@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from mercer._types import Array
 
-__all__ = ["Groups"]
-
 
 class _Level(NamedTuple):
     """One table cut into chunks, by row indices.

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from mercer._source.block import Block
 from mercer._types import Array
 
-__all__ = ["Labelling"]
-
 
 @dataclass(frozen=True, eq=False)
 class Labelling:

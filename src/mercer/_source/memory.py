@@ -17,16 +17,6 @@ import numpy as np
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = [
-    "Request",
-    "collect_requests",
-    "count_allowed_bytes",
-    "is_allowed",
-    "readable",
-    "require_memory",
-    "small_table",
-]
-
 # Files of the limit, the usage and the statistics of a container's memory: cgroup version 2, then version 1.
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
@@ -88,12 +78,11 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
         return
     limit = count_allowed_bytes()
     if n_bytes > limit:
-        message = (
+        raise MemoryForecastError(
             f"{subject}: {purpose} needs {readable(n_bytes)} ({int(n_bytes)} bytes) and "
             f"{readable(limit)} ({int(limit)} bytes) are allowed; {cure}, "
             f"or raise the limit with mercer.set_config(max_memory=...)."
         )
-        raise MemoryForecastError(message)
 
 
 def small_table(n_rows: int, fill: float, dtype: Any) -> np.ndarray | None:

@@ -6,16 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = [
-    "find_row_largest",
-    "is_sparse_matrix",
-    "library_of",
-    "multiply_within_rows",
-    "namespace_of",
-    "sum_rows",
-    "to_numpy",
-]
-
 # The libraries besides NumPy whose arrays are rows on a device.
 DEVICE_LIBRARIES = ("torch", "cupy", "array_api_strict")
 # Up to this number of columns NumPy adds a row in the order of its values, as a loop over columns does.
@@ -40,11 +30,10 @@ def namespace_of(array: Any) -> Any:
         # The package is needed for device arrays alone, so NumPy's rows do not depend on it.
         from array_api_compat import array_namespace
     except ImportError as error:
-        message = (
+        raise ImportError(
             f"arrays of {library_of(array)} need the package array-api-compat, which is not installed: "
             f'pip install "mercer[gpu]".'
-        )
-        raise ImportError(message) from error
+        ) from error
     return array_namespace(array)
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from mercer._source.source import Source
 from mercer.errors import DataError
 
-__all__ = ["PLACES", "open_place", "place_of"]
-
 PLACES = {
     "memory": "NumPy arrays, SciPy sparse matrices, pandas, polars and Arrow tables, memory maps",
     "file": ".npy, sparse .npz, Parquet, CSV and Arrow files and folders, Arrow datasets",
@@ -89,10 +87,9 @@ def open_place(
     # Blocks carry their targets: an array beside them could not be matched to rows that come in unknown lengths.
     for name, value in (("y", y), ("sample_weight", weight)):
         if value is not None:
-            message = (
+            raise DataError(
                 f"{subject}: {name} must come with the blocks; got it beside them. Yield (X, y) or (X, y, weight)."
             )
-            raise DataError(message)
     return BlockStream(X, **options)
 
 

@@ -10,8 +10,6 @@ from mercer._source.namespace import DEVICE_LIBRARIES, library_of, namespace_of,
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["HOST", "Placement", "change_arrays", "is_on_device"]
-
 
 def is_on_device(thing: Any) -> bool:
     """Return whether `thing` is an array of a library whose arrays live on devices, the CPU among them."""
@@ -56,19 +54,17 @@ class Placement:
         try:
             return cls("torch", _resolve_device(torch, device if library == "torch" else name))
         except RuntimeError as error:
-            message = (
+            raise ParameterError(
                 f"to_device: device must be 'cpu' (NumPy), a torch device such as 'cuda', 'cuda:1', 'mps' or "
                 f"'torch:cpu', 'cupy', or an array; got {name!r}. torch says: {str(error)[:200]}"
-            )
-            raise ParameterError(message) from error
+            ) from error
 
     @classmethod
     def _find(cls, array: Any) -> "Placement":
         """Return the placement of an array that stands for it; raise for anything else."""
         if is_on_device(array) or isinstance(array, np.ndarray):
             return cls.of(array)
-        message = f"to_device: device must be a name such as 'cpu' or 'cuda:0', or an array; got {array!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"to_device: device must be a name such as 'cpu' or 'cuda:0', or an array; got {array!r}.")
 
     def __str__(self) -> str:
         if self.library == "numpy":

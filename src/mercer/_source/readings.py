@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["KINDS", "Readings"]
-
 # How rows are read: in whole passes, in parts of the rows, and rows against rows.
 KINDS = ("passes", "parts", "tiles")
 

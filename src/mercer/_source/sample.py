@@ -11,8 +11,6 @@ from mercer._source.block import Block
 from mercer._source.source import Source
 from mercer._types import Array, Rows
 
-__all__ = ["Sample", "take_sample"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sample:

@@ -25,9 +25,6 @@ from mercer._source.readings import Readings
 from mercer._source.threads import run_alone, run_numbered
 from mercer._types import Array, Rows
 
-__all__ = ["Source", "SumTree", "longest_run"]
-
-
 # The names of the types that most rows have, by their characters.
 _NAMES = {"d": "float64", "f": "float32"}
 
@@ -307,8 +304,9 @@ class Source(ABC):
 
     def part(self, rows: Array) -> "Source":
         """Return some rows, by index, as a source of unit weights."""
-        message = f"{self.description} cannot give rows in any order"
-        raise NotImplementedError(message)  # callers ask for random_access first
+        raise NotImplementedError(
+            f"{self.description} cannot give rows in any order"
+        )  # callers ask for random_access first
 
     def tiles(self, function: Callable[[Block, Block], Array], out: Array) -> Array:
         """Fill the symmetric matrix `out` with ``function(block_i, block_j)`` for each pair of blocks."""

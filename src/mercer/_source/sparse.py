@@ -10,8 +10,6 @@ from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_sparse
 from mercer._source.source import Source
 from mercer._types import Array
 
-__all__ = ["SparseSource"]
-
 
 class SparseSource(Source):
     """Rows of a CSR array or matrix."""

@@ -22,20 +22,6 @@ from threadpoolctl import ThreadpoolController
 
 from mercer._source.calls import check_dropped
 
-__all__ = [
-    "available_threads",
-    "carry_context",
-    "count_holds",
-    "drop_holds",
-    "hold_blas_here",
-    "n_threads",
-    "one_blas_thread",
-    "run_alone",
-    "run_alongside",
-    "run_numbered",
-    "run_taken",
-]
-
 # Whether the current thread runs a job already: its own calls then use one thread.
 _place = threading.local()
 _pool_lock = threading.Lock()

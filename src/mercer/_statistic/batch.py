@@ -8,8 +8,6 @@ from mercer._statistic.labels import RowCounts, Rows
 from mercer._statistic.moments import Moments, MomentSums
 from mercer._statistic.statistic import Statistic, Sums
 
-__all__ = ["Batch", "BatchSums"]
-
 
 @plain
 @dataclass(frozen=True)

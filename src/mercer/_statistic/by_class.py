@@ -19,16 +19,6 @@ from mercer._source.source import SumTree
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = [
-    "ClassMomentSums",
-    "ClassMoments",
-    "PackedClassMoments",
-    "expand_to_classes",
-    "flat_columns",
-    "merge_labels",
-    "number_labels",
-]
-
 _EMPTY = np.empty(0)
 # Integer labels within so wide a range are numbered by a table; others are sorted.
 _TABLE = 2**16

@@ -9,8 +9,6 @@ from mercer._statistic.moments import Moments, MomentSums
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["LabelledMoments", "LabelledScatter"]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelledMoments:

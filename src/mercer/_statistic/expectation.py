@@ -18,8 +18,6 @@ from mercer._source.namespace import find_row_largest, sum_rows
 from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array
 
-__all__ = ["FORMS", "Expectation", "ExpectedSums", "compute_responsibilities", "features", "n_features_of", "pairs"]
-
 _NONE = np.empty(0)
 # What follows one and the row among the features: nothing, its squared length, its squares, its products of pairs.
 FORMS = ("linear", "spherical", "diagonal", "full")

@@ -9,8 +9,6 @@ from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["Extent", "ExtentSums"]
-
 
 @dataclass(frozen=True)
 class ExtentSums:

@@ -7,8 +7,6 @@ from mercer._source import Block
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["FourthNorms"]
-
 
 @dataclass(frozen=True, eq=False)
 class FourthNorms(Statistic):

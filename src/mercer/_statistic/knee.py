@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["find_knee"]
-
 
 def find_knee(curve: np.ndarray) -> float:
     """Return the value of a rising curve where it is farthest below the straight line between its ends.

@@ -10,8 +10,6 @@ from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["LabelCounts", "Labels", "RowCounts", "Rows"]
-
 
 @dataclass(frozen=True)
 class LabelCounts:

@@ -17,17 +17,6 @@ from mercer._statistic.moments import Moments
 from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array, Rows
 
-__all__ = [
-    "ClassCurvature",
-    "CurvatureProduct",
-    "LossCurvature",
-    "LossGradient",
-    "LossSums",
-    "Mistakes",
-    "SmoothedGradient",
-    "SmoothedSums",
-]
-
 # Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
 _LARGEST_TABLE = 2**20
 

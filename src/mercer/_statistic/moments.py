@@ -18,8 +18,6 @@ from mercer._source.block import SparseBlock
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["MomentSums", "Moments", "PackedMoments", "targets"]
-
 _EMPTY = np.empty(0)
 
 

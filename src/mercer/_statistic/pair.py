@@ -6,8 +6,6 @@ from typing import Any
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums
 
-__all__ = ["Pair", "PairSums"]
-
 
 @dataclass(frozen=True)
 class PairSums(Sums):

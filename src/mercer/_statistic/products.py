@@ -13,8 +13,6 @@ from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array
 
-__all__ = ["Bidiagonal", "NormalProduct", "ProductSums", "Residual", "TransposeProduct"]
-
 # Rows centred and multiplied at once: a divisor of every block's rows.
 _TILE = 256
 

@@ -5,8 +5,6 @@ import numpy as np
 from mercer._native.sums import row_products
 from mercer._types import Array
 
-__all__ = ["multiply_rows"]
-
 
 def multiply_rows(A: Array, B: Array) -> Array:
     """Compute A B^T on one thread: by native code where it is faster than the BLAS. It is symmetric where A is B."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["compute_ledoit_wolf_weight", "shrink_covariance"]
-
 
 def shrink_covariance(covariance: Array, weight: float) -> Array:
     """Return (1 - weight) C + weight tr(C) / d I, for one covariance C or a stack of them."""

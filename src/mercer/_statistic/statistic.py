@@ -12,8 +12,6 @@ from mercer._source import Block, Source
 from mercer._source.source import SumTree
 from mercer._types import Array
 
-__all__ = ["Statistic", "Sums", "fold_sums"]
-
 
 class Sums:
     """Mixin for frozen dataclasses whose fields add up one by one."""

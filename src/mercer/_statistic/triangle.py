@@ -17,8 +17,6 @@ from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["Triangle", "TriangleSums", "reduce_rows"]
-
 
 @dataclass(frozen=True)
 class TriangleSums:

@@ -18,8 +18,6 @@ from sklearn.base import is_classifier, is_clusterer, is_regressor
 from mercer.app.schema import predict_columns
 from mercer.decision import DecisionClassifier
 
-__all__ = ["Attribution", "attribute"]
-
 # Pairs of orders. The standard error of a contribution is at most its range over the square root of twice this.
 _PAIRS = 100
 

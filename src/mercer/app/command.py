@@ -13,8 +13,6 @@ from mercer.app.commands import COMMANDS
 from mercer.app.commands.completion import list_flags
 from mercer.errors import DataError, MercerError
 
-__all__ = ["build_parser", "main"]
-
 # Exit statuses. 130 is what shells report for a program that was ended by Ctrl-C.
 _FINE = 0
 _INTERNAL = 1
@@ -102,16 +100,13 @@ def _refuse_unknown(command: str, words: list[str]) -> None:
     if not words:
         return
     if not words[0].startswith("-") and command == "run" and "." not in words[0] and not os.path.exists(words[0]):
-        message = f"run takes one table; got {words[0]!r} too. To predict that column, give --target {words[0]}."
-        raise DataError(message)
+        raise DataError(f"run takes one table; got {words[0]!r} too. To predict that column, give --target {words[0]}.")
     if not words[0].startswith("-"):
-        message = f"{command} takes no further argument; got {words[0]!r}. See: mercer {command} --help"
-        raise DataError(message)
+        raise DataError(f"{command} takes no further argument; got {words[0]!r}. See: mercer {command} --help")
     name = words[0].split("=")[0]
     nearest = difflib.get_close_matches(name, list_flags(command), n=1)
     cure = f"Did you mean {nearest[0]}?" if nearest else f"See: mercer {command} --help"
-    message = f"{command} has no option {name}. {cure}"
-    raise DataError(message)
+    raise DataError(f"{command} has no option {name}. {cure}")
 
 
 def _report_error(options: Any, error: BaseException, text: str) -> int:

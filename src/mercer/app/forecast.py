@@ -6,8 +6,6 @@ from mercer._source.memory import count_allowed_bytes, readable
 from mercer._source.threads import n_threads
 from mercer.app.options import Options
 
-__all__ = ["forecast_study"]
-
 # Bytes of a number in an encoded row.
 _BYTES = 8
 # Encoded copies of the rows that one thread holds at most: all rows, those of a fold, scaled ones and a solver's own.

@@ -11,8 +11,6 @@ from mercer.app.option_kinds import looks_like_duration
 from mercer.app.options import OPTIONS, Options, convert_options
 from mercer.errors import DataError
 
-__all__ = ["make_cost_matrix", "make_options", "run", "study_table"]
-
 # A study gets at least this many seconds, even if reading the table has used up the budget.
 _LEAST_SECONDS = 1.0
 _READING = ("sheet", "query", "delimiter", "encoding", "columns", "missing", "decimal", "day_first", "max_unpacked")
@@ -167,8 +165,9 @@ def _list_given_roles(options: Options) -> dict[str, str]:
         if option.role:
             for column in getattr(options, option.name):
                 if given.setdefault(column, option.role) != option.role:
-                    message = f"column `{column}` is given two roles, {given[column]} and {option.role}. Leave one out."
-                    raise DataError(message)
+                    raise DataError(
+                        f"column `{column}` is given two roles, {given[column]} and {option.role}. Leave one out."
+                    )
     return given
 
 
@@ -179,11 +178,10 @@ def _refuse_duration(table: Any, options: Options) -> None:
         # A study that was started by a command has that command; others were started from Python.
         name = "--time" if options.command else "time"
         cure = f"--budget {time.replace(' ', '')}" if options.command else f"budget={time!r}"
-        message = (
+        raise DataError(
             f"{table.name}: {name} must name a column of times; got {time!r}. To limit how long the study takes, give "
             f"{cure}."
         )
-        raise DataError(message)
 
 
 def _settle_costs(options: Options, table: Any, roles: Any) -> Options:
@@ -193,8 +191,7 @@ def _settle_costs(options: Options, table: Any, roles: Any) -> Options:
     if options.costs is None:
         return options
     if roles.task != "classification":
-        message = f"{table.name}: costs belong to classes; the task is {roles.task}. Leave them out."
-        raise DataError(message)
+        raise DataError(f"{table.name}: costs belong to classes; the task is {roles.task}. Leave them out.")
     if not isinstance(options.costs, Mapping):
         return replace(options, costs=[[float(value) for value in row] for row in options.costs])
     classes = sorted(spell_categories(table.frame[roles.target].dropna()).unique())
@@ -212,7 +209,8 @@ def make_cost_matrix(
     table = {str(action): {str(name): float(cost) for name, cost in row.items()} for action, row in costs.items()}
     unknown = sorted({name for row in table.values() for name in row} - set(classes))
     if unknown:
-        message = f"costs name the class `{unknown[0]}`, but the classes are {', '.join(classes)}. Correct the name."
-        raise DataError(message)
+        raise DataError(
+            f"costs name the class `{unknown[0]}`, but the classes are {', '.join(classes)}. Correct the name."
+        )
     actions = list(classes) if set(table) <= set(classes) else list(table)
     return actions, [[table.get(action, {}).get(name, 0.0) for name in classes] for action in actions]

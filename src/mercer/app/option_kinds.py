@@ -6,21 +6,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = [
-    "COSTS",
-    "DURATION",
-    "FLAG",
-    "INTEGER",
-    "MODELS",
-    "NAMES",
-    "NUMBER",
-    "TARGETS",
-    "TEXT",
-    "Kind",
-    "looks_like_duration",
-    "split_names",
-]
-
 _DURATION = re.compile(
     r"(\d+(?:\.\d+)?)\s*(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hrs?|hours?)|(d|days?))?", re.IGNORECASE
 )

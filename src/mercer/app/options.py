@@ -12,8 +12,6 @@ from typing import Any
 from mercer.app.option_kinds import COSTS, DURATION, FLAG, INTEGER, MODELS, NAMES, NUMBER, TARGETS, TEXT, Kind
 from mercer.errors import DataError, MercerError, ParameterError
 
-__all__ = ["OPTIONS", "OUTPUT", "SECTIONS", "Option", "Options", "convert_options", "list_options", "parse_options"]
-
 # Sections of the help text, in its order, with a sentence about each.
 SECTIONS = {
     "question": "",
@@ -322,8 +320,7 @@ def parse_options(typed: Mapping[str, Any], options: Iterable[Option]) -> dict[s
                 values[option.name] = option.read(typed[option.name], typed=option.kind is not FLAG)
             except ValueError:
                 got = ",".join(typed[option.name]) if option.kind.repeats else typed[option.name]
-                message = f"{option.spellings[0]} must be {option.describe_values()}; got {got!r}."
-                raise DataError(message) from None
+                raise DataError(f"{option.spellings[0]} must be {option.describe_values()}; got {got!r}.") from None
     return values
 
 
@@ -346,12 +343,10 @@ def convert_options(
         if name not in known:
             nearest = difflib.get_close_matches(name, known, n=1)
             cure = f"Did you mean `{nearest[0]}`?" if nearest else f"The options are {', '.join(sorted(known))}."
-            message = f"{subject}: there is no option `{name}`. {cure}"
-            raise error(message)
+            raise error(f"{subject}: there is no option `{name}`. {cure}")
         option = known[name]
         try:
             values[option.name] = option.read(value) if value is not None else None
         except ValueError:
-            message = f"{subject}: {name} must be {option.describe_values()}; got {value!r}."
-            raise error(message) from None
+            raise error(f"{subject}: {name} must be {option.describe_values()}; got {value!r}.") from None
     return {name: value for name, value in values.items() if value is not None}

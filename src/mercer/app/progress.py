@@ -5,8 +5,6 @@ import time
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Progress", "spell_seconds"]
-
 # Seconds between two lines, if standard error is no terminal.
 _EVERY = 5.0
 # Share of the work up to which the table is being read.

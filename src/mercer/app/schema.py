@@ -15,19 +15,6 @@ from mercer.app.table.table import quote
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
 
-__all__ = [
-    "Rule",
-    "Schema",
-    "count_new_categories",
-    "find_encoder",
-    "find_record",
-    "find_rule",
-    "load_model",
-    "load_models",
-    "open_rows",
-    "predict_columns",
-]
-
 _NUMERALS = frozenset("0123456789.+-e")
 
 
@@ -44,11 +31,10 @@ class Schema:
 
         encoder = find_encoder(model)
         if not isinstance(encoder, TableEncoder) or not hasattr(encoder, "feature_names_in_"):
-            message = (
+            raise DataError(
                 f"{name}: the file holds {type(model).__name__}, which does not know the columns of a table. Give the "
                 f"model.mercer that `mercer run` wrote, or use mercer.load in Python."
             )
-            raise DataError(message)
         return cls({str(name): _find_kind(encoder, place) for place, name in enumerate(encoder.feature_names_in_)})
 
 
@@ -117,16 +103,17 @@ def load_model(path: str) -> tuple[Any, Schema]:
     folders = list_folders(place)
     if folders:
         first = next(iter(folders.values()))
-        message = f"{path}: the run has models of {quote(*folders)}. Give the folder of one target, such as {first}."
-        raise DataError(message)
+        raise DataError(
+            f"{path}: the run has models of {quote(*folders)}. Give the folder of one target, such as {first}."
+        )
     if place.is_dir():
         studied, place = (place / "run.json").is_file(), place / "model.mercer"
         if studied and not place.exists():
-            message = f"{path}: the study has no model; its report says why. Run the study again with another table."
-            raise DataError(message)
+            raise DataError(
+                f"{path}: the study has no model; its report says why. Run the study again with another table."
+            )
     if not place.exists():
-        message = f"{path}: there is no such file. Give the model.mercer that `mercer run` wrote."
-        raise DataError(message)
+        raise DataError(f"{path}: there is no such file. Give the model.mercer that `mercer run` wrote.")
     model = mercer.load(place)
     return model, Schema.of(model, place.name)
 
@@ -138,8 +125,7 @@ def find_record(path: str) -> Any:
     place = Path(path).expanduser()
     folder = place if place.is_dir() else place.parent
     if not (folder / NAME).exists():
-        message = f"{path}: there is no {NAME} beside the model. Give the folder that `mercer run` wrote."
-        raise DataError(message)
+        raise DataError(f"{path}: there is no {NAME} beside the model. Give the folder that `mercer run` wrote.")
     return read_record(folder)
 
 
@@ -149,15 +135,15 @@ def open_rows(source: Any, schema: Schema, others: list[str], **reading: Any) ->
     lacking = [name for name in schema.kinds if name not in stream.names]
     if lacking:
         noun = "column" if len(lacking) == 1 else "columns"
-        message = (
+        raise DataError(
             f"{stream.place.name}: the model needs {noun} {quote(*lacking)}, which the table does not have; its "
             f"columns are {quote(*stream.names)}. Add {'it' if len(lacking) == 1 else 'them'}, or give another table."
         )
-        raise DataError(message)
     unknown = [name for name in others if name not in stream.names]
     if unknown:
-        message = f"{stream.place.name}: there is no column {quote(*unknown)}; the columns are {quote(*stream.names)}."
-        raise DataError(message)
+        raise DataError(
+            f"{stream.place.name}: there is no column {quote(*unknown)}; the columns are {quote(*stream.names)}."
+        )
     return stream.select(schema.kinds, others)
 
 
@@ -179,21 +165,18 @@ def find_rule(model: Any, positive: str | None, threshold: float | None) -> Rule
     """Return the threshold of a model of two classes, as given or as the model has it; None for other models."""
     if isinstance(model, TargetModels):
         if threshold is not None or positive is not None:
-            message = "--threshold and --positive belong to one target. Give the folder of that target."
-            raise DataError(message)
+            raise DataError("--threshold and --positive belong to one target. Give the folder of that target.")
         return None
     last = model[-1]
     classes = [str(name) for name in last.classes_] if is_classifier(last) and hasattr(last, "predict_proba") else []
     if len(classes) != 2:
         if threshold is not None or positive is not None:
-            message = "--threshold and --positive need a model that predicts two classes with probabilities."
-            raise DataError(message)
+            raise DataError("--threshold and --positive need a model that predicts two classes with probabilities.")
         return None
     shares = getattr(last, "trained_priors_", np.array([0.5, 0.5]))
     chosen = choose_positive(classes, shares, positive)
     if threshold is not None and not 0 < threshold < 1:
-        message = f"--threshold must be a probability between 0 and 1; got {threshold:g}."
-        raise DataError(message)
+        raise DataError(f"--threshold must be a probability between 0 and 1; got {threshold:g}.")
     own = find_threshold(model, chosen)
     if threshold is None and own is None:
         return None

@@ -12,8 +12,6 @@ import numpy as np
 from mercer.app.options import Options
 from mercer.errors import DataError
 
-__all__ = ["NAME", "Studies", "TargetModels", "list_folders", "split_targets", "study_each"]
-
 # The file that lists the targets and the folder of each.
 NAME = "targets.json"
 # Options that belong to one target.
@@ -86,8 +84,7 @@ def split_targets(given: Any, columns: Iterable[Any]) -> list[str]:
         targets += parts if text not in known and len(parts) > 1 else [text]
     twice = next((name for place, name in enumerate(targets) if name in targets[:place]), None)
     if twice is not None:
-        message = f"--target: `{twice}` is given twice. Leave one out."
-        raise DataError(message)
+        raise DataError(f"--target: `{twice}` is given twice. Leave one out.")
     return targets
 
 
@@ -97,12 +94,10 @@ def study_each(
     """Study each target without the others; they share the rows and the seed of the folds, and divide the budget."""
     missing = [name for name in targets if name not in map(str, rows.frame.columns)]
     if missing:
-        message = f"{rows.name}: there is no column `{missing[0]}`. --target must name columns of the table."
-        raise DataError(message)
+        raise DataError(f"{rows.name}: there is no column `{missing[0]}`. --target must name columns of the table.")
     given = [name for name in _SINGLE if getattr(options, name) is not None]
     if given:
-        message = f"{given[0]}: it belongs to one target, and {len(targets)} are given. Study each target alone."
-        raise DataError(message)
+        raise DataError(f"{given[0]}: it belongs to one target, and {len(targets)} are given. Study each target alone.")
     budget = None if options.budget is None else options.budget / len(targets)
     done = {}
     for number, target in enumerate(targets):
@@ -142,11 +137,9 @@ def list_folders(folder: Path) -> dict[str, Path]:
         listed = json.loads(file.read_text(encoding="utf-8"))["targets"]
         found = {str(target): folder / str(place) for target, place in listed.items()}
     except (ValueError, KeyError, AttributeError):
-        message = f"{file}: the file does not list targets. Run the study again."
-        raise DataError(message) from None
+        raise DataError(f"{file}: the file does not list targets. Run the study again.") from None
     if any(place.parent != folder for place in found.values()):
-        message = f"{file}: the models must lie in this folder. Run the study again."
-        raise DataError(message)
+        raise DataError(f"{file}: the models must lie in this folder. Run the study again.")
     return found
 
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-__all__ = ["spare_modules"]
-
 # Modules that others import for functions which predictions do not call, and the names that are imported from each.
 # scikit-learn imports scipy.stats in many places, BSpline for splines, and pandas for one of its versions; SciPy takes
 # every name of NumPy, and so its compiler for Fortran. Loading them takes most of the time in which scikit-learn loads.

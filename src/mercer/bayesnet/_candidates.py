@@ -3,8 +3,6 @@
 from mercer._base.candidate import Candidate, Shape
 from mercer.bayesnet._classifier.classifier import BayesNetClassifier
 
-__all__ = ["CANDIDATES"]
-
 # Columns from which a tree takes long: it counts each pair of columns.
 _MOST_COLUMNS = 300
 

@@ -8,8 +8,6 @@ from mercer._base.candidate import Candidate, Shape
 from mercer.cluster._centres.k_means import KMeans
 from mercer.cluster._density.hdbscan import HDBSCAN
 
-__all__ = ["CANDIDATES"]
-
 # HDBSCAN may compute the distances between all rows: 2e8 pairs at this number of rows.
 _MOST_ROWS = 20_000
 

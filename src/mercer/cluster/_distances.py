@@ -8,8 +8,6 @@ from scipy.spatial.distance import cdist
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["check_distances", "measure_metric", "metric_options"]
-
 # scikit-learn's names for metrics of SciPy.
 _SCIPY_NAMES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 # Metrics that only scikit-learn computes.
@@ -23,22 +21,24 @@ _ROUNDING = 1e-6
 def check_distances(subject: str, D: Array) -> None:
     """Raise unless `D` is square, finite, non-negative and symmetric, with a diagonal of zeros."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        message = f"{subject}: Distance matrix should be square, got matrix of shape {D.shape}. Give all pairs of rows."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: Distance matrix should be square, got matrix of shape {D.shape}. Give all pairs of rows."
+        )
     least = D.min(initial=0.0)
     if not np.isfinite(least) or not np.isfinite(most := float(D.max(initial=0.0))):
-        message = f"{subject}: distances must be finite; got {least if not np.isfinite(least) else most}. Fill them in."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: distances must be finite; got {least if not np.isfinite(least) else most}. Fill them in."
+        )
     if least < 0:
-        message = f"{subject}: distances must be non-negative; got {least:g}. Subtract similarities from their largest."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: distances must be non-negative; got {least:g}. Subtract similarities from their largest."
+        )
     slack = _ROUNDING * most
     if np.diagonal(D).max(initial=0.0) > slack:
-        message = (
+        raise DataError(
             f"{subject}: the distance of a row to itself must be 0; got {np.diagonal(D).max():g}. "
             f"Subtract similarities from their largest."
         )
-        raise DataError(message)
     # Tile by tile, against the transposed tile.
     for start in range(0, len(D), _TILE):
         part = slice(start, start + _TILE)
@@ -46,11 +46,10 @@ def check_distances(subject: str, D: Array) -> None:
             beside = slice(other, other + _TILE)
             gap = np.abs(D[part, beside] - D[beside, part].T).max()
             if gap > slack:
-                message = (
+                raise DataError(
                     f"{subject}: distances must be symmetric; got two of one pair that differ by {gap:g}. "
                     f"Give (D + D.T) / 2 or the larger of both."
                 )
-                raise DataError(message)
 
 
 def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dict[str, Any]:
@@ -76,5 +75,6 @@ def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[
         # SciPy says "Unknown" for a name that it does not know; its other errors concern the options.
         if "nknown" not in str(error):
             raise
-        message = f"{subject}: metric must be one that SciPy's cdist knows, or 'precomputed'; got {metric!r}."
-        raise ParameterError(message) from error
+        raise ParameterError(
+            f"{subject}: metric must be one that SciPy's cdist knows, or 'precomputed'; got {metric!r}."
+        ) from error

@@ -15,8 +15,6 @@ from mercer._source.threads import n_threads
 from mercer.cluster._centres.k_means import KMeans
 from mercer.errors import DataError
 
-__all__ = ["k_means", "kmeans_plusplus"]
-
 
 def k_means(
     X: Any,
@@ -115,14 +113,14 @@ def kmeans_plusplus(
     check_parameters("kmeans_plusplus", rules, locals())
     source = _open_rows(X, sample_weight, n_threads(n_jobs))
     if source.n_rows < n_clusters:
-        message = f"kmeans_plusplus: n_samples={source.n_rows} should be >= n_clusters={n_clusters}. Lower n_clusters."
-        raise DataError(message)
+        raise DataError(
+            f"kmeans_plusplus: n_samples={source.n_rows} should be >= n_clusters={n_clusters}. Lower n_clusters."
+        )
     if x_squared_norms is not None and len(x_squared_norms) != source.n_rows:
-        message = (
+        raise DataError(
             f"kmeans_plusplus: The length of x_squared_norms {len(x_squared_norms)} should be equal to the length of "
             f"n_samples {source.n_rows}. Leave it out."
         )
-        raise DataError(message)
     generator = np.random.default_rng(seed_sequence(random_state))
     return source.send(answer_requests(plus_plus(n_clusters, generator, n_local_trials), source))
 

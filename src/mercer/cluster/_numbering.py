@@ -4,8 +4,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["number_by_first_rows", "order_by_first_rows"]
-
 
 def number_by_first_rows(labels: Array) -> Array:
     """Return the same partition with labels from 0 in the order of first rows, int64; negative labels become -1."""

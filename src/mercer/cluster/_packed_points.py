@@ -9,8 +9,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.cluster._distances import measure_metric, metric_options
 
-__all__ = ["LANES", "measure_points", "pack_points", "safe_scale", "square_matrix", "unpack_points"]
-
 # Points of a panel: a whole number of turns of four registers at every CPU level, and lines of eight cache lines.
 LANES = 64
 # Rows of a matrix that one call fills.

@@ -10,8 +10,6 @@ from mercer._types import Array
 from mercer.cluster._distances import measure_metric
 from mercer.cluster._packed_points import LANES, pack_points, safe_scale
 
-__all__ = ["GivenDistances", "MeasuredDistances", "PointDistances", "RowDistances", "open_distances"]
-
 
 class RowDistances:
     """Distances between n rows."""

@@ -18,8 +18,6 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.request import run_large
 from mercer._types import Array
 
-__all__ = ["ConcentrationState", "Search", "chi_squared_quantile", "consistency_factor", "shortest_windows"]
-
 # Random starts in all, as in the paper.
 _STARTS = 500
 # Starts times columns, and the fewest starts, where all rows are searched at once: some 20 ms for 500 rows.

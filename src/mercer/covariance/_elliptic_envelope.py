@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.covariance._concentration import ConcentrationState
 from mercer.covariance._robust import MinCovDet
 
-__all__ = ["EllipticEnvelope"]
-
 
 class EllipticEnvelope(Detector, MinCovDet):
     """Detector of outliers by their distance from a robust mean, in the metric of a robust covariance.

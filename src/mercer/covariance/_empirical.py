@@ -26,8 +26,6 @@ from mercer._types import Array
 from mercer.covariance._state import CovarianceState, estimate
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["CovarianceEstimator", "EmpiricalCovariance", "log_likelihood"]
-
 _CURE = (
     "use LedoitWolf, OAS, ShrunkCovariance or ridge, give more rows than columns, or drop columns that others determine"
 )
@@ -182,11 +180,11 @@ class CovarianceEstimator(Estimator):
 
     def _warn_of_singularity(self) -> None:
         name = type(self).__name__
-        message = (
+        warnings.warn(
             f"{name}: the covariance has rank {self.rank_} of {len(self.covariance_)} and no inverse, so precision_ is "
-            f"None; {_CURE}."
+            f"None; {_CURE}.",
+            stacklevel=6,
         )
-        warnings.warn(message, stacklevel=6)
 
     def get_precision(self) -> Any:
         """Return the inverse of the covariance.
@@ -198,11 +196,10 @@ class CovarianceEstimator(Estimator):
         """
         check_is_fitted(self)
         if self.rank_ < self.covariance_.shape[0]:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: the covariance must have full rank to be inverted; got rank {self.rank_} of "
                 f"{self.covariance_.shape[0]}: {_CURE}."
             )
-            raise DataError(message)
         if self.precision_ is not None:
             return self.precision_
         covariance = to_numpy(self.covariance_)
@@ -270,15 +267,13 @@ class CovarianceEstimator(Estimator):
         check_is_fitted(self)
         other, own = to_numpy(comp_cov), to_numpy(self.covariance_)
         if np.shape(other) != own.shape:
-            message = (
+            raise DataError(
                 f"error_norm: comp_cov must have the shape of covariance_, {own.shape}; got {np.shape(other)}. Give a "
                 f"covariance of the same columns."
             )
-            raise DataError(message)
         error = other - own
         if norm not in ("frobenius", "spectral"):
-            message = f"error_norm: norm must be one of 'frobenius', 'spectral'; got {norm!r}."
-            raise UnsupportedError(message)
+            raise UnsupportedError(f"error_norm: norm must be one of 'frobenius', 'spectral'; got {norm!r}.")
         size = float(np.sum(error**2) if norm == "frobenius" else svdvals(error).max() ** 2)
         size = size / len(error) if scaling else size
         return size if squared else math.sqrt(size)
@@ -381,10 +376,9 @@ class EmpiricalCovariance(CovarianceEstimator):
         if self.ddof == 0 and self.ridge == 0:
             return covariance
         if weight <= self.ddof:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: the sum of the rows' weights must be larger than ddof={self.ddof}; got "
                 f"{weight:g}. Give more rows, or ddof=0."
             )
-            raise DataError(message)
         # Maximum likelihood divides by the weight; n / (n - ddof) corrects it.
         return covariance * (weight / (weight - self.ddof)) + self.ridge * np.eye(len(covariance))

@@ -11,8 +11,6 @@ from mercer.covariance._empirical import EmpiricalCovariance
 from mercer.covariance._shrunk import OAS, LedoitWolf
 from mercer.errors import ParameterError
 
-__all__ = ["empirical_covariance", "ledoit_wolf", "ledoit_wolf_shrinkage", "oas", "shrunk_covariance"]
-
 
 def empirical_covariance(
     X: Any, *, assume_centered: bool = False, sample_weight: Any = None, ddof: float = 0, ridge: float = 0.0
@@ -76,8 +74,7 @@ def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> np.ndarray:
            [0.5, 0.5]])
     """
     if not 0.0 <= shrinkage <= 1.0:
-        message = f"shrunk_covariance: shrinkage must be a number in [0, 1]; got {shrinkage!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"shrunk_covariance: shrinkage must be a number in [0, 1]; got {shrinkage!r}.")
     return shrink_covariance(check_array(emp_cov, allow_nd=True, dtype=[np.float64, np.float32]), shrinkage)
 
 

@@ -30,8 +30,6 @@ from mercer.covariance._empirical import CovarianceEstimator
 from mercer.covariance._state import spectrum
 from mercer.errors import DataError
 
-__all__ = ["MinCovDet", "fast_mcd"]
-
 # The share of Gaussian rows that reweighting leaves out.
 _LEFT_OUT = 0.025
 # Values of the rows from which the last distances are measured aside: 10 ms of work.
@@ -177,11 +175,10 @@ class MinCovDet(CovarianceEstimator):
         if self.assume_centered:
             location, covariance = np.zeros(d), X[support].T @ X[support] / h
         if h < len(X) and not covariance.any():
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The covariance matrix of the support data is equal to 0, try to increase "
                 f"support_fraction; {h} of {len(X)} rows are equal."
             )
-            raise DataError(message)
         precision, _ = invert(covariance)
         # The covariance of the nearest rows is too small by a factor that a Gaussian gives.
         distances = measure_distances(X, location, precision) / consistency_factor(h / len(X), d)
@@ -211,12 +208,12 @@ class MinCovDet(CovarianceEstimator):
     def _warn_of_singularity(self, shape: tuple[int, int] = (0, 0)) -> None:
         n, d = shape
         cure = f"give more than {2 * d} rows (there are {n})" if n <= 2 * d else "raise support_fraction"
-        message = (
+        warnings.warn(
             f"{type(self).__name__}: The covariance matrix associated to your dataset is not full rank: it has rank "
             f"{self.rank_} of {d}, and distances are measured within its span only; {cure}, or drop columns that are "
-            f"constant or determined by others."
+            f"constant or determined by others.",
+            stacklevel=6,
         )
-        warnings.warn(message, stacklevel=6)
 
     def get_precision(self) -> Any:
         """Return the inverse of the covariance; its pseudo-inverse where it has none.

@@ -8,8 +8,6 @@ from mercer._stored import Stored, floats
 from mercer.covariance._empirical import CovarianceEstimator
 from mercer.covariance._state import ledoit_wolf_share, oas_share
 
-__all__ = ["OAS", "LedoitWolf", "ShrunkCovariance"]
-
 
 class ShrunkCovariance(CovarianceEstimator):
     """Covariance shrunk by a given share.

@@ -15,8 +15,6 @@ from mercer._statistic.fourth_norms import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 from mercer._types import Array
 
-__all__ = ["CovarianceState", "Shrinking", "estimate", "ledoit_wolf_share", "oas_share", "spectrum"]
-
 # From the moments to a generator that may ask for more and returns the share of the identity, or None.
 Shrinking = Callable[[MomentSums], Generator[Any, Any, float | None]]
 # Columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread.

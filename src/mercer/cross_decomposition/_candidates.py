@@ -3,8 +3,6 @@
 from mercer._base.candidate import Candidate, Shape, count_coefficients
 from mercer.cross_decomposition._pls import PLSRegression
 
-__all__ = ["CANDIDATES"]
-
 # Fewest columns for which a few directions of the columns are worth trying: ridge regression serves fewer as well.
 _WIDE = 20
 # Most columns: each direction is a pass over all of them.

@@ -18,8 +18,6 @@ from mercer._types import Array
 from mercer.cross_decomposition._deflation import PairedAxes, first_axes
 from mercer.cross_decomposition._moments import Side, TwoTables
 
-__all__ = ["CanonicalTask", "shrunk_product", "solve_canonical", "whiten"]
-
 STATEMENT = (
     "Largest of |S_xy b - r S_xx a| / |S_xx a| and |S_yx a - r S_yy b| / |S_yy b| over the pairs (a, b) with "
     "singular value r, and of the correlation between variates of different pairs."

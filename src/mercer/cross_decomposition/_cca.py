@@ -25,8 +25,6 @@ from mercer.cross_decomposition._latent import LatentRegressor
 from mercer.cross_decomposition._moments import Side, TwoTables
 from mercer.errors import DataError
 
-__all__ = ["CCA"]
-
 
 class _Shares(Rule):
     """A share of the identity for each table: a number, 'auto' or None, or a pair of them."""
@@ -212,11 +210,12 @@ class CCA(LatentRegressor):
         bare = [share == 0 for share in np.asarray(self._host_shares())]
         short = n is not None and ((bare[0] and n <= p) or (bare[1] and n <= q))
         if short:
-            message = (
+            warnings.warn(
                 f"CCA: {n} rows of {p} and {q} columns correlate perfectly in some direction, whatever they are; the "
-                f"correlations say nothing. Set shrinkage='auto' or to a number above 0, or give more rows."
+                f"correlations say nothing. Set shrinkage='auto' or to a number above 0, or give more rows.",
+                LinAlgWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, LinAlgWarning, stacklevel=5)
 
     def _host_shares(self) -> tuple[float, float]:
         return tuple(float(share) for share in self.shrinkage_)  # type: ignore[return-value]
@@ -261,8 +260,7 @@ class CCA(LatentRegressor):
         """
         check_is_fitted(self)
         if max(self._host_shares()) > 0:
-            message = "CCA: wilks_test needs plain correlations; set shrinkage=None, or use permutation_test."
-            raise DataError(message)
+            raise DataError("CCA: wilks_test needs plain correlations; set shrinkage=None, or use permutation_test.")
         d, q = self.x_mean_.shape[0], self.y_mean_.shape[0]
         return compute_wilks(
             to_numpy(self.singular_values_).astype(np.float64), self.n_components, self._total_weight, d, q

@@ -15,8 +15,6 @@ from mercer.cross_decomposition._canonical import whiten
 from mercer.cross_decomposition._moments import Side
 from mercer.errors import ParameterError
 
-__all__ = ["CorrelationTest", "compute_wilks", "permute_rows"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -40,8 +38,7 @@ class CorrelationTest:
 def permute_rows(model: Any, source: Source, n_permutations: int, random_state: Any) -> CorrelationTest:
     """Compare the correlations with those after the rows of one table are shuffled."""
     if n_permutations < 1:
-        message = f"CCA: n_permutations must be an integer in [1, inf); got {n_permutations}."
-        raise ParameterError(message)
+        raise ParameterError(f"CCA: n_permutations must be an integer in [1, inf); got {n_permutations}.")
     with one_blas_thread():
         U, r, V = _find_variates(model, source)
         k = min(model.n_components, len(r))

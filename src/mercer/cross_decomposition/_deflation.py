@@ -19,8 +19,6 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._types import Array
 from mercer.cross_decomposition._moments import Side, TwoTables
 
-__all__ = ["DeflationTask", "PairedAxes", "deflate", "first_axes", "rotate"]
-
 # Values of a cross moment above which a component is computed where Ctrl-C can interrupt it.
 _LARGE = 2**14
 STATEMENT = (

@@ -23,8 +23,6 @@ from mercer.cross_decomposition._scores import check_components, correlate_score
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, as_kernel
 
-__all__ = ["KernelCCA"]
-
 STATEMENT = (
     "Largest |K_x K_y b - r K_x (K_x + n alpha I) a| / |K_x (K_x + n alpha I) a| over the pairs, and the same with the "
     "tables exchanged; K are the centred kernels."
@@ -162,8 +160,9 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self : KernelCCA
         """
         if self._is_precomputed and self.y_kernel is None:
-            message = "KernelCCA: y_kernel must be given with kernel='precomputed'; set y_kernel='linear' or another."
-            raise UnsupportedError(message)
+            raise UnsupportedError(
+                "KernelCCA: y_kernel must be given with kernel='precomputed'; set y_kernel='linear' or another."
+            )
         source = self._open(X, y, targets="numbers", accept_sparse="csr", ensure_min_samples=2)
         check_components("KernelCCA", self.n_components, source.n_rows)
         rows = source.whole()
@@ -239,11 +238,10 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         y = check_array(y, ensure_2d=False, dtype=[np.float64, np.float32], input_name="y")
         y = y if y.ndim == 2 else y[:, None]
         if y.shape[1] != self.y_fit_.shape[1]:
-            message = (
+            raise DataError(
                 f"KernelCCA: y has {y.shape[1]} columns, but the model was fitted to {self.y_fit_.shape[1]}; give the "
                 f"columns of the fit."
             )
-            raise DataError(message)
         coef, means = self.y_dual_coef_, self.y_kernel_means_
         return x_scores, KernelSum(self.y_kernel_, self.y_fit_, coef, -(means @ coef)).of_rows(y)
 

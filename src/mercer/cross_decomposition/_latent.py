@@ -28,7 +28,6 @@ from mercer.errors import DataError
 
 # Values of a table up to which its scores are computed at once, without threads.
 _FEW = 2**14
-__all__ = ["LatentRegressor", "LatentTransformer"]
 
 
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -55,10 +54,9 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
         """Open both tables, and check that they can have as many components as asked for."""
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         if source.known_rows == 1:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: two tables need at least 2 rows to vary; got n_samples = 1. Give more rows."
             )
-            raise DataError(message)
         sizes = [source.n_features]
         if source.known_rows is not None:
             sizes.append(source.n_rows)
@@ -102,11 +100,12 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
         return {name: np.ascontiguousarray(value, dtype=dtype) for name, value in arrays.items()}
 
     def _warn_constant(self, component: int) -> None:
-        message = (
+        warnings.warn(
             f"{type(self).__name__}: y residual is constant at iteration {component}: the first {component} components "
-            f"explain all that the tables share, and further ones are zero; reduce n_components."
+            f"explain all that the tables share, and further ones are zero; reduce n_components.",
+            UserWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, UserWarning, stacklevel=2)
 
     @property
     def _x_mean(self) -> Array:
@@ -168,11 +167,10 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
         if y.ndim == 1:
             y = y[:, None]
         if y.shape[1] != self.y_mean_.shape[0]:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: y has {y.shape[1]} columns, but the model was fitted to "
                 f"{self.y_mean_.shape[0]}; give the columns of the fit."
             )
-            raise DataError(message)
         return LinearMap(self.y_mean_, self.y_scale_, self._y_map()).of_rows(y)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -294,8 +292,9 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
     def _find_scores(self, name: str) -> tuple[Array, Array]:
         scores = vars(self).get("_fit_scores")
         if scores is None:
-            message = f"{type(self).__name__} has no {name}: it is kept of rows in memory only; use transform."
-            raise AttributeError(message)
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: it is kept of rows in memory only; use transform."
+            )
         return scores
 
     @property
@@ -383,11 +382,10 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
         if not is_on_device(scores):
             scores = check_array(scores, dtype=[np.float64, np.float32], input_name=name)
         if scores.shape[1] != loadings.shape[1]:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: {name} has {scores.shape[1]} columns, but inverse_transform expects "
                 f"{loadings.shape[1]}, one per component; give what transform returned."
             )
-            raise DataError(message)
         return namespace_of(scores).matmul(scores, loadings.T) * scale + mean
 
     def __sklearn_tags__(self) -> Any:

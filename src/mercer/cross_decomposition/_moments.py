@@ -16,8 +16,6 @@ from mercer._statistic.moments import PackedMoments, targets
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["JointMoments", "Side", "TwoTables", "measure"]
-
 
 @dataclass(frozen=True)
 class JointMoments(Statistic):
@@ -136,13 +134,13 @@ def _read_rows(subject: str, source: Source, scale: bool) -> TwoTables:
 def _find_scales(subject: str, weight: float, mean: Array, squares: Array, scale: bool) -> tuple[Array, Array]:
     """Return the standard deviation of each column, 1 where it is not asked for or zero, and which are constant."""
     if not np.isfinite(squares.sum()):
-        message = f"{subject}: the squares of the values overflow float64; divide the columns by a constant."
-        raise DataError(message)
+        raise DataError(f"{subject}: the squares of the values overflow float64; divide the columns by a constant.")
     # In a constant column only the rounding of its mean is left: about eps |mean| in each row.
     constant = squares <= weight * (8 * np.finfo(np.float64).eps * mean) ** 2
     if not scale:
         return np.ones(len(mean)), constant
     if weight <= 1:
-        message = f"{subject}: a standard deviation needs a total weight above 1; got {weight:g}. Give more rows."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: a standard deviation needs a total weight above 1; got {weight:g}. Give more rows."
+        )
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, squares) / (weight - 1.0))), constant

@@ -13,8 +13,6 @@ from mercer.cross_decomposition._deflation import DeflationTask, PairedAxes, def
 from mercer.cross_decomposition._latent import LatentRegressor
 from mercer.cross_decomposition._moments import TwoTables
 
-__all__ = ["PLSCanonical", "PLSRegression"]
-
 
 class _Deflating(LatentRegressor):
     """Partial least squares by deflation."""

@@ -10,8 +10,6 @@ from mercer._source.namespace import namespace_of, to_numpy
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["LinearMap", "check_components", "correlate_scores"]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearMap:
@@ -36,10 +34,9 @@ class LinearMap:
 def check_components(subject: str, n_components: int, bound: int) -> None:
     """Raise if more components are asked for than the tables can have."""
     if n_components > bound:
-        message = (
+        raise ParameterError(
             f"{subject}: `n_components` upper bound is {bound}. Got {n_components} instead. Reduce `n_components`."
         )
-        raise ParameterError(message)
 
 
 def correlate_scores(t: Any, u: Any) -> Array:

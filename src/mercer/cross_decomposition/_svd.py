@@ -15,8 +15,6 @@ from mercer.cross_decomposition._deflation import PairedAxes, first_axes
 from mercer.cross_decomposition._latent import LatentTransformer
 from mercer.cross_decomposition._moments import TwoTables
 
-__all__ = ["PLSSVD"]
-
 
 class PLSSVD(LatentTransformer):
     r"""Pairs of orthonormal directions in two tables whose scores have the greatest covariance.

@@ -7,8 +7,6 @@ import numpy as np
 from mercer._base.randomness import seed_sequence
 from mercer.datasets._rules import check, read_sizes
 
-__all__ = ["make_blobs"]
-
 
 def make_blobs(
     n_samples: Any = 100,

@@ -9,8 +9,6 @@ from sklearn.utils import Bunch
 from mercer._base.randomness import seed_sequence
 from mercer.datasets._rules import check, check_samples
 
-__all__ = ["make_correlated_gaussian"]
-
 
 def make_correlated_gaussian(
     n_samples: int = 500,

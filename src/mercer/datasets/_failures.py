@@ -11,8 +11,6 @@ from sklearn.utils import Bunch
 
 from mercer._base.randomness import seed_sequence
 
-__all__ = ["load_failures"]
-
 _MAKERS = ("Arden", "Borg", "Castor", "Dufour", "Elm")
 _MAKER_SHARES = (0.38, 0.31, 0.2, 0.1, 0.01)
 _MAKER_EFFECTS = np.array([0.0, -0.4, 0.5, 1.0, 0.0])

@@ -13,8 +13,6 @@ from sklearn.utils import Bunch
 
 from mercer._base.randomness import seed_sequence
 
-__all__ = ["load_fish", "make_fish"]
-
 FEATURES = ("length_cm", "height_cm", "width_cm", "lightness")
 _KINDS = ("salmon", "salmon", "sea bass", "trout")
 # Per kind: share, mean length, spread of length, height and width per length, lightness, grams per cm^3.

@@ -11,8 +11,6 @@ from sklearn.utils import Bunch
 from mercer._base.randomness import seed_sequence
 from mercer.datasets._rules import check, check_samples, read_covariances, read_shares
 
-__all__ = ["make_class_gaussians", "make_mixture"]
-
 
 def make_class_gaussians(
     n_samples: int = 200,

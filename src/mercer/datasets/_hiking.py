@@ -6,8 +6,6 @@ from importlib.resources import files
 import numpy as np
 from sklearn.utils import Bunch
 
-__all__ = ["load_hiking"]
-
 FEATURES = ("outlook", "temperature", "humidity", "wind")
 
 

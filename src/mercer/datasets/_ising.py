@@ -12,8 +12,6 @@ import numpy as np
 from mercer._base.randomness import seed_sequence
 from mercer.errors import ParameterError
 
-__all__ = ["ising_critical_temperature", "make_ising_chain", "make_ising_lattice", "pair_products"]
-
 
 def make_ising_chain(
     n_samples: int = 1000, n_spins: int = 10, *, coupling: float = 1.0, random_state: Any = 0
@@ -166,5 +164,4 @@ def ising_critical_temperature(coupling: float = 1.0) -> float:
 
 def _check(subject: str, name: str, value: Any, holds: bool, rule: str) -> None:
     if not holds:
-        message = f"{subject}: {name} must be {rule}; got {value!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be {rule}; got {value!r}.")

@@ -9,8 +9,6 @@ from sklearn.utils import Bunch
 from mercer._base.randomness import seed_sequence
 from mercer.datasets._rules import check, check_noise, check_samples
 
-__all__ = ["make_polynomial"]
-
 
 def make_polynomial(
     n_samples: int = 100,

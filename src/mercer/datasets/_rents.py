@@ -11,8 +11,6 @@ from sklearn.utils import Bunch
 
 from mercer._base.randomness import seed_sequence
 
-__all__ = ["load_rents"]
-
 _DISTRICTS = ("centre", "harbour", "hill", "meadow")
 _DISTRICT_EFFECTS = np.array([190.0, 60.0, 110.0, 0.0])
 

@@ -6,22 +6,11 @@ import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = [
-    "check",
-    "check_noise",
-    "check_samples",
-    "read_covariances",
-    "read_shares",
-    "read_sizes",
-    "share_out",
-]
-
 
 def check(subject: str, name: str, value: Any, holds: bool, rule: str, cure: str) -> None:
     """Raise ParameterError with subject, rule, value and cure if the rule does not hold."""
     if not holds:
-        message = f"{subject}: {name} must be {rule}; got {value!r}. {cure}"
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be {rule}; got {value!r}. {cure}")
 
 
 def check_samples(subject: str, n_samples: Any, least: int = 1) -> None:

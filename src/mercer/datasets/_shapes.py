@@ -10,8 +10,6 @@ from sklearn.utils import Bunch
 from mercer._base.randomness import seed_sequence
 from mercer.datasets._rules import check, check_noise, check_samples, read_sizes, share_out
 
-__all__ = ["make_moons", "make_rings", "make_xor"]
-
 
 def make_xor(n_samples: int = 200, *, noise: float = 0.4, random_state: Any = 0) -> Bunch:
     """Draw points around the corners (-1, -1), (1, 1) of class 0 and (-1, 1), (1, -1) of class 1.

@@ -12,8 +12,6 @@ from sklearn.utils import Bunch
 from mercer._base.randomness import generators, seed_sequence
 from mercer.datasets._rules import check, check_noise, check_samples
 
-__all__ = ["make_autoregressive", "make_mixed_sources"]
-
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 

@@ -7,8 +7,6 @@ from sklearn.utils import Bunch
 
 from mercer._base.randomness import seed_sequence
 
-__all__ = ["load_visitors"]
-
 _NAMES = ("passing by", "regulars", "bargain hunters", "wholesale")
 _SHARES = (0.58, 0.25, 0.12, 0.05)
 _COLUMNS = ("visits_a_month", "minutes_a_visit", "spent_a_visit", "share_on_offer")

@@ -14,8 +14,6 @@ from mercer.decision._cost import accuracy_costs
 from mercer.decision._posterior import log_joint, posterior, replace_impossible
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["ClassDensities", "Risk"]
-
 # Samples drawn to find the limits of a quadrature; the outermost of 4096 reach far into the tails.
 _SCOUTS = 4096
 # How far the limits lie beyond the outermost samples, as a fraction of their range.
@@ -160,11 +158,13 @@ class ClassDensities:
         """
         matrix = read_costs("ClassDensities", costs, len(self.densities))
         if matrix.ndim == 3:
-            message = "ClassDensities: costs of single rows say nothing of all rows that may come. Give one matrix."
-            raise ParameterError(message)
+            raise ParameterError(
+                "ClassDensities: costs of single rows say nothing of all rows that may come. Give one matrix."
+            )
         if method not in ("auto", "quadrature", "monte_carlo"):
-            message = f"ClassDensities: method must be 'auto', 'quadrature' or 'monte_carlo'; got {method!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"ClassDensities: method must be 'auto', 'quadrature' or 'monte_carlo'; got {method!r}."
+            )
         # Scouts have a fixed seed, so that a quadrature is the same whatever random_state is.
         scouts = self.sample(_SCOUTS, 0)[0]
         d = 1 if scouts.ndim == 1 else scouts.shape[1]
@@ -173,22 +173,20 @@ class ClassDensities:
         if method == "monte_carlo" or (method == "auto" and (d > 2 or whole)):
             return self._simulate_risk(matrix, n_samples, random_state)
         if d > 2 or whole:
-            message = (
+            raise DataError(
                 f"ClassDensities: quadrature is for continuous observations of one or two dimensions; got {d} columns"
                 f"{' of whole numbers' if whole else ''}. Use method='monte_carlo'."
             )
-            raise DataError(message)
         risk = self._integrate_risk(matrix, scouts, limits, tol)
         # Limits that the user gave are trusted; our own may have missed a density.
         if limits is not None or self._is_likely(risk.value, matrix, scouts):
             return risk
         if method == "auto":
             return self._simulate_risk(matrix, n_samples, random_state)
-        message = (
+        raise DataError(
             "ClassDensities: the densities are too narrow, or too far apart, for quadrature over all. Give limits, "
             "or use method='monte_carlo'."
         )
-        raise DataError(message)
 
     def bayes_error(self, **options: Any) -> Risk:
         """Return the error rate of the best classifier there can be: the risk with 0-1 costs.
@@ -309,11 +307,10 @@ def _read_rule(rule: Any, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
         else:
             indices, count = np.asarray(rule(X)).astype(np.intp), n_classes
         if indices.shape != X.shape[:1] or count != n_classes or indices.min() < 0 or indices.max() >= n_classes:
-            message = (
+            raise DataError(
                 f"ClassDensities: the rule must decide for one of {n_classes} classes a row, by indices from 0 to "
                 f"{n_classes - 1}; got shape {indices.shape} and {count} classes."
             )
-            raise DataError(message)
         return indices
 
     return decide

@@ -11,8 +11,6 @@ from mercer._base.density import read_gaussian
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError
 
-__all__ = ["NeighborBounds", "bhattacharyya_bound", "chernoff_bound", "neighbor_bounds", "prior_bounds"]
-
 
 def prior_bounds(priors: Any) -> dict[str, float]:
     """Return the upper bounds on the Bayes error that follow from the class probabilities alone.
@@ -36,8 +34,7 @@ def prior_bounds(priors: Any) -> dict[str, float]:
     """
     shares = read_probabilities("prior_bounds", "priors", priors)
     if shares.ndim != 1:
-        message = f"prior_bounds: priors must have shape (n_classes,); got {shares.shape}."
-        raise DataError(message)
+        raise DataError(f"prior_bounds: priors must have shape (n_classes,); got {shares.shape}.")
     # Bayes errs at most as often as a guess: with K equal priors that is (K - 1) / K.
     bounds = {"guess": (len(shares) - 1) / len(shares)}
     if len(shares) == 2:
@@ -76,8 +73,7 @@ def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponen
     shares = read_probabilities("chernoff_bound", "priors", priors, 2)
     (mean, covariance), (other, scale) = (read_gaussian("chernoff_bound", density) for density in (first, second))
     if mean.shape != other.shape:
-        message = f"chernoff_bound: both classes must have as many columns; got {len(mean)} and {len(other)}."
-        raise DataError(message)
+        raise DataError(f"chernoff_bound: both classes must have as many columns; got {len(mean)} and {len(other)}.")
     # With one class alone there is nothing to confuse, and log P would be minus infinity.
     if not (shares > 0).all():
         return 0.0
@@ -178,8 +174,7 @@ def neighbor_bounds(X: Any, y: Any, *, n_jobs: int | None = None) -> NeighborBou
     classes, labels = np.unique(y, return_inverse=True)
     c = len(classes)
     if c < 2:
-        message = f"neighbor_bounds: y must have at least two classes; got {c}. There is nothing to confuse."
-        raise DataError(message)
+        raise DataError(f"neighbor_bounds: y must have at least two classes; got {c}. There is nothing to confuse.")
     from mercer.neighbors import NearestNeighbors
 
     nearest = NearestNeighbors(n_neighbors=1, n_jobs=n_jobs).fit(X).kneighbors(return_distance=False)[:, 0]

@@ -19,8 +19,6 @@ from mercer._stored import Stored, floats, labels, part
 from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["DecisionClassifier"]
-
 
 class DecisionClassifier(ClassifierMixin, Estimator):
     """Decide by expected cost, over the class probabilities of any classifier.
@@ -235,8 +233,9 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         if costs is None and self.costs is None and self.reject_cost is None:
             return float(np.average(known & (action == column), weights=sample_weight))
         if not known.all():
-            message = f"{type(self).__name__}: the cost of class {str(y[~known][0])!r} is not known; training had none."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: the cost of class {str(y[~known][0])!r} is not known; training had none."
+            )
         matrix = self._row_costs(costs, len(y))
         incurred = matrix[action, column] if matrix.ndim == 2 else matrix[np.arange(len(y)), action, column]
         return -float(np.average(incurred, weights=sample_weight))
@@ -247,11 +246,10 @@ class DecisionClassifier(ClassifierMixin, Estimator):
 
             return LogisticRegression()
         if not hasattr(self.estimator, "predict_proba"):
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: estimator must have predict_proba; got {type(self.estimator).__name__}. "
                 f"Wrap it in scikit-learn's CalibratedClassifierCV."
             )
-            raise ParameterError(message)
         return self.estimator
 
     def _read_trained_priors(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
@@ -271,21 +269,22 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         else:
             costs = accuracy_costs(c) if self.costs is None else read_costs(name, self.costs, c)
         if costs.ndim == 3:
-            message = f"{name}: costs of single rows are given to predict and score; got shape {costs.shape}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name}: costs of single rows are given to predict and score; got shape {costs.shape}."
+            )
         k = len(costs)
         actions = np.asarray(self.actions) if self.actions is not None else self.classes_ if k == c else np.arange(k)
         if actions.shape != (k,) or len(set(actions.tolist())) < k:
-            message = f"{name}: actions must be {k} different names, one for each row of costs; got {self.actions!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name}: actions must be {k} different names, one for each row of costs; got {self.actions!r}."
+            )
         if self.reject_cost is None:
             return costs, actions
         label = self.reject_label
         if label is None:
             label = -1 if actions.dtype.kind in "iuf" else "reject"
         if label in actions.tolist():
-            message = f"{name}: reject_label must not be an action; got {label!r}. Choose another."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: reject_label must not be an action; got {label!r}. Choose another.")
         return add_reject(costs, self.reject_cost), _join_names(actions, label)
 
     def _row_costs(self, costs: Any, n: int) -> np.ndarray:
@@ -295,11 +294,10 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         # To decline is the last action, whose costs are added here and not given.
         k = len(self.actions_) - (self.reject_cost is not None)
         if matrix.shape != (n, k, len(self.classes_)):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: costs of rows must have shape ({n}, {k}, {len(self.classes_)}), rows by "
                 f"actions by classes; got {matrix.shape}."
             )
-            raise DataError(message)
         return matrix if self.reject_cost is None else add_reject(matrix, self.reject_cost)
 
     def __sklearn_tags__(self) -> Any:

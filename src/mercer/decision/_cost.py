@@ -7,16 +7,6 @@ import numpy as np
 from mercer._base.reading import read_costs, read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
 
-__all__ = [
-    "Decision",
-    "accuracy_costs",
-    "add_reject",
-    "conditional_error",
-    "correct_priors",
-    "expected_cost",
-    "optimal_action",
-]
-
 
 class Decision(NamedTuple):
     """The best action for each row, and what it costs on average."""
@@ -51,8 +41,7 @@ def expected_cost(posteriors: Any, costs: Any) -> np.ndarray:
     if matrix.ndim == 2:
         return shares @ matrix.T
     if shares.ndim != 2 or len(matrix) != len(shares):
-        message = f"expected_cost: costs must have one matrix for each of {len(shares)} rows; got {len(matrix)}."
-        raise DataError(message)
+        raise DataError(f"expected_cost: costs must have one matrix for each of {len(shares)} rows; got {len(matrix)}.")
     # One matrix a row: R(a | x_n) = sum_c cost_n(a, c) P(c | x_n).
     return np.einsum("nac,nc->na", matrix, shares)
 
@@ -163,11 +152,10 @@ def conditional_error(posteriors: Any, decisions: Any = None) -> np.ndarray:
     chosen = np.asarray(decisions)
     valid = chosen.dtype.kind in "iu" and ((chosen >= 0) & (chosen < shares.shape[-1])).all()
     if not valid or chosen.shape != shares.shape[:-1]:
-        message = (
+        raise DataError(
             f"conditional_error: decisions must be one integer in [0, {shares.shape[-1] - 1}] for each row; got "
             f"{decisions!r}."
         )
-        raise DataError(message)
     return 1.0 - np.take_along_axis(shares, chosen[..., None], axis=-1)[..., 0]
 
 
@@ -197,13 +185,13 @@ def correct_priors(posteriors: Any, old: Any, new: Any) -> np.ndarray:
     before = read_probabilities("correct_priors", "old", old, shares.shape[-1])
     after = read_probabilities("correct_priors", "new", new, shares.shape[-1])
     if not (before > 0).all():
-        message = f"correct_priors: old must be positive in every class; got {before}. Drop the classes never seen."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"correct_priors: old must be positive in every class; got {before}. Drop the classes never seen."
+        )
     # p(x | c) does not change: P(c | x) / P(c) is proportional to it, and the new prior times it to the new posterior.
     weighed = shares * (after / before)
     total = weighed.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
         row = int((total <= 0).ravel().argmax())
-        message = f"correct_priors: row {row} is certain of a class that new makes impossible. Raise its prior."
-        raise DataError(message)
+        raise DataError(f"correct_priors: row {row} is certain of a class that new makes impossible. Raise its prior.")
     return weighed / total

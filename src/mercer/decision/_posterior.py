@@ -11,17 +11,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer._base.reading import read_numbers, read_probabilities
-from mercer._renaming import warn_of_old_argument
 from mercer.errors import DataError, ParameterError
-
-__all__ = ["bayes_decision", "discriminant_functions", "log_joint", "posterior"]
 
 _FORMS = ("posterior", "joint", "log_joint", "difference")
 
 
-def log_joint(
-    likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None, log_likelihoods: Any = None
-) -> np.ndarray:
+def log_joint(likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None) -> np.ndarray:
     """Return the log of p(x | c) P(c) for each row and class.
 
     Parameters
@@ -32,8 +27,6 @@ def log_joint(
         P(c), with sum one.
     log_likelihood : array-like of shape (n, n_classes), default=None
         log p(x | c), which do not underflow, in place of `likelihood`.
-    log_likelihoods : array-like of shape (n, n_classes), default=None
-        The old name of `log_likelihood`.
 
     Returns
     -------
@@ -48,7 +41,7 @@ def log_joint(
     >>> np.exp(log_joint(log_likelihood=np.log([[0.5, 0.25]]), priors=[0.2, 0.8])).round(6)
     array([[0.1, 0.2]])
     """
-    logs = _read_logs("log_joint", likelihood, log_likelihood, log_likelihoods)
+    logs = _read_logs("log_joint", likelihood, log_likelihood)
     return _add_priors("log_joint", logs, priors)
 
 
@@ -58,7 +51,6 @@ def posterior(
     *,
     log_likelihood: Any = None,
     return_evidence: bool = False,
-    log: bool | None = None,
 ) -> Any:
     """Return posterior probabilities of classes: P(c | x) = p(x | c) P(c) / p(x), computed in log space.
 
@@ -72,8 +64,6 @@ def posterior(
         log p(x | c), which do not underflow, in place of `likelihood`.
     return_evidence : bool, default=False
         Whether to return log p(x), the sum over classes of p(x | c) P(c), as well.
-    log : bool or None, default=None
-        Old: True says that `likelihood` holds logarithms. Use `log_likelihood`.
 
     Returns
     -------
@@ -91,10 +81,6 @@ def posterior(
     >>> posterior(log_likelihood=[[-1000.0, -1001.0]], priors=[0.5, 0.5]).round(6)  # 1 / (1 + 1/e)
     array([[0.731059, 0.268941]])
     """
-    if log is not None:
-        warn_of_old_argument("posterior", "log", "log_likelihood=")
-        if log:
-            likelihood, log_likelihood = None, likelihood
     logs = _read_logs("posterior", likelihood, log_likelihood)
     joint = _add_priors("posterior", logs, priors)
     evidence = logsumexp(joint, axis=-1)
@@ -103,11 +89,10 @@ def posterior(
     wrong = np.atleast_1d(evidence == np.inf if given_logs else ~np.isfinite(evidence))
     if wrong.any():
         cure = "Smooth the densities." if given_logs else "Give log_likelihood=, which does not underflow."
-        message = (
+        raise DataError(
             f"posterior: row {int(np.argmax(wrong))} must have a {'' if given_logs else 'positive, '}finite density in "
             f"each class that can occur, and not zero in all; got none. {cure}"
         )
-        raise DataError(message)
     joint = replace_impossible(joint, priors)
     # Divided by their own sum, not by the evidence: beyond 1e15 nats a logarithm has no digits left for the sum.
     shares = np.exp(joint - joint.max(axis=-1, keepdims=True))
@@ -131,7 +116,6 @@ def discriminant_functions(
     log_likelihood: Any = None,
     form: str = "log_joint",
     transform: Callable[[np.ndarray], Any] | None = None,
-    log_likelihoods: Any = None,
 ) -> np.ndarray:
     """Compute discriminant functions, whose largest decides; any increasing function of the posteriors serves.
 
@@ -148,8 +132,6 @@ def discriminant_functions(
         second), has one value a row.
     transform : callable or None, default=None
         A strictly increasing function to apply.
-    log_likelihoods : array-like of shape (n, n_classes), default=None
-        The old name of `log_likelihood`.
 
     Returns
     -------
@@ -161,7 +143,7 @@ def discriminant_functions(
     >>> discriminant_functions([[0.2, 0.1], [0.1, 0.4]], [0.5, 0.5], form="difference").round(6)
     array([-0.693147,  1.386294])
     """
-    logs = _read_logs("discriminant_functions", likelihood, log_likelihood, log_likelihoods)
+    logs = _read_logs("discriminant_functions", likelihood, log_likelihood)
     joint = _add_priors("discriminant_functions", logs, priors)
     if form == "posterior":
         value = posterior(log_likelihood=logs, priors=priors)
@@ -174,17 +156,14 @@ def discriminant_functions(
         possible = replace_impossible(joint, priors)
         value = possible[..., 1] - possible[..., 0]
     else:
-        message = (
+        raise ParameterError(
             f"discriminant_functions: form must be one of {', '.join(map(repr, _FORMS))}, the last for two classes; "
             f"got {form!r} and {joint.shape[-1]} classes."
         )
-        raise ParameterError(message)
     return value if transform is None else np.asarray(transform(value))
 
 
-def bayes_decision(
-    likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None, log_likelihoods: Any = None
-) -> np.ndarray:
+def bayes_decision(likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None) -> np.ndarray:
     """Return the class of highest posterior probability, by the log-joint; the first of equals.
 
     A row that no class can have gets the class of the largest prior.
@@ -197,8 +176,6 @@ def bayes_decision(
         P(c).
     log_likelihood : array-like of shape (n, n_classes), default=None
         log p(x | c), which do not underflow, in place of `likelihood`.
-    log_likelihoods : array-like of shape (n, n_classes), default=None
-        The old name of `log_likelihood`.
 
     Returns
     -------
@@ -213,20 +190,16 @@ def bayes_decision(
     >>> bayes_decision(log_likelihood=[[-1000.0, -1001.0], [-3.0, -2.0]], priors=[0.5, 0.5])
     array([0, 1])
     """
-    logs = _read_logs("bayes_decision", likelihood, log_likelihood, log_likelihoods)
+    logs = _read_logs("bayes_decision", likelihood, log_likelihood)
     return replace_impossible(_add_priors("bayes_decision", logs, priors), priors).argmax(axis=-1)
 
 
-def _read_logs(subject: str, likelihood: Any, log_likelihood: Any, old: Any = None) -> np.ndarray:
+def _read_logs(subject: str, likelihood: Any, log_likelihood: Any) -> np.ndarray:
     """Return log p(x | c), from the densities or from their logarithms, whichever was given."""
-    if old is not None:
-        warn_of_old_argument(subject, "log_likelihoods", "log_likelihood=", stacklevel=4)
-        log_likelihood = old
     # Exactly one of both must be given; equality of the two tests means none or both.
     if (likelihood is None) == (log_likelihood is None):
         number = "neither" if likelihood is None else "both"
-        message = f"{subject}: give p(x | c) as the first argument, or log_likelihood=; got {number}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: give p(x | c) as the first argument, or log_likelihood=; got {number}.")
     if log_likelihood is not None:
         logs = read_numbers(subject, "log_likelihood", log_likelihood, closed="both")
     else:
@@ -235,16 +208,16 @@ def _read_logs(subject: str, likelihood: Any, log_likelihood: Any, old: Any = No
             # A density of zero is allowed; its logarithm is minus infinity.
             logs = np.log(read_numbers(subject, "likelihood", likelihood, 0.0, cure=cure))
     if logs.ndim == 0 or logs.shape[-1] == 0:
-        message = f"{subject}: the densities must have a column for each class; got shape {logs.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: the densities must have a column for each class; got shape {logs.shape}.")
     return logs
 
 
 def _add_priors(subject: str, logs: np.ndarray, priors: Any) -> np.ndarray:
     """Return log p(x | c) + log P(c)."""
     if priors is None:
-        message = f"{subject}: priors must be the probabilities of the classes; got None. Give equal ones if unknown."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{subject}: priors must be the probabilities of the classes; got None. Give equal ones if unknown."
+        )
     with np.errstate(divide="ignore"):
         joint = logs + np.log(read_probabilities(subject, "priors", priors, logs.shape[-1]))
     # A density may be infinite, but not where its class cannot be: infinity times zero says nothing.

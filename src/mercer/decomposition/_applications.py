@@ -8,8 +8,6 @@ from sklearn.utils import check_array
 from mercer.decomposition._pca import PCA
 from mercer.errors import DataError
 
-__all__ = ["denoise", "remove_components"]
-
 
 def denoise(X: Any, n_components: Any) -> np.ndarray:
     r"""Keep of each row what the first principal components hold: :math:`m + \sum_{i \le k} (w_i \cdot (x - m)) w_i`.
@@ -77,11 +75,10 @@ def remove_components(X: Any, components: Any, *, return_removed: bool = False) 
     model = PCA().fit(rows)
     chosen = np.atleast_1d(np.asarray(components))
     if chosen.dtype.kind not in "iu" or chosen.min(initial=0) < 0 or chosen.max(initial=0) >= model.n_components_:
-        message = (
+        raise DataError(
             f"remove_components: components must be integers from 0 to {model.n_components_ - 1}; got {components!r}. "
             f"Count from 0."
         )
-        raise DataError(message)
     axes = model.components_[chosen]
     # The projection on the chosen axes, row by row.
     removed = (rows - model.mean_) @ axes.T @ axes

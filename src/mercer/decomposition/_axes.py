@@ -11,8 +11,6 @@ from mercer._solver import Certificate
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["PrincipalAxes", "Task", "certify", "complete", "fix_signs", "residuals_of", "settle"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -65,11 +63,10 @@ class Task:
     def degrees(self, weight: float) -> float:
         """Return the divisor that makes a variance of a sum of squares: `weight` minus ddof."""
         if weight <= self.ddof:
-            message = (
+            raise DataError(
                 f"{self.subject}: a variance needs a total weight above ddof={self.ddof}; got n_samples={weight:g}. "
                 f"Give more rows, or set ddof=0."
             )
-            raise DataError(message)
         return weight - self.ddof
 
     def scale(self, weight: float, mean: Array, squares: Array) -> Array:

@@ -16,8 +16,6 @@ from mercer._solver import Dense, Step
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._types import Array
 
-__all__ = ["KrylovState", "block_krylov", "centre", "multiply_centred"]
-
 # Columns of a block beyond those wanted; they speed up convergence where the wanted eigenvalues are close to the next.
 _SPARE = 10
 # Blocks that are kept before a restart.

@@ -13,8 +13,6 @@ from mercer._plain import plain
 from mercer.decomposition._dimension import find_elbow, reach_share, weigh_evidence
 from mercer.errors import DataError
 
-__all__ = ["AxesChoice", "choose_n_axes"]
-
 # Quantile of the eigenvalues of permuted columns that an eigenvalue must exceed (Horn's rule as revised by Glorfeld).
 _QUANTILE = 0.95
 
@@ -117,8 +115,7 @@ def choose_n_axes(
     values = _find_spectrum(rows)
     total = float(values.sum())
     if total <= 0:
-        message = "choose_n_axes: the rows must differ; all columns are constant (rank 0). Give rows that vary."
-        raise DataError(message)
+        raise DataError("choose_n_axes: the rows must differ; all columns are constant (rank 0). Give rows that vary.")
     random = np.random.default_rng(seed_sequence(random_state).spawn(1)[0])
     curves: dict[str, np.ndarray] = {}
     if method == "parallel":
@@ -154,11 +151,10 @@ def _hold_out(rows: np.ndarray, n_folds: int, random: np.random.Generator) -> np
     """Return the mean log-likelihood of held-out rows under probabilistic PCA with 1 to d - 1 axes."""
     n, d = rows.shape
     if n <= n_folds or d < 2:
-        message = (
+        raise DataError(
             f"choose_n_axes: method='cv' needs two columns and more rows than n_folds={n_folds}; got {n} x {d}. Lower "
             f"n_folds, or choose another method."
         )
-        raise DataError(message)
     fold = random.permutation(n) % n_folds
     scores = np.zeros(d - 1)
     for number in range(n_folds):

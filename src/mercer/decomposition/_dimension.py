@@ -7,8 +7,6 @@ from scipy.special import gammaln
 
 from mercer._types import Array
 
-__all__ = ["choose_dimension", "find_elbow", "reach_share", "weigh_evidence"]
-
 
 def choose_dimension(spectrum: Array, wish: Any, weight: float) -> int:
     """Return the number of components that `wish` (``n_components``) means for variances in falling order."""

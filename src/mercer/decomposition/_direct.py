@@ -19,8 +19,6 @@ from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_o
 from mercer.decomposition._dimension import choose_dimension
 from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_gram
 
-__all__ = ["covariance_eigh", "full", "gram", "measure"]
-
 # Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
 _HEAVY = 200
 # Columns: up to here all eigenvectors take less time than SciPy needs to choose and check a driver, 40 us.
@@ -132,8 +130,9 @@ def _decompose_few(matrix: Array) -> tuple[Array, Array]:
     """Return all eigenvalues, in rising order, and eigenvectors of a small symmetric matrix."""
     values, vectors, failed = dsyevd(np.asarray(matrix, dtype=np.float64))
     if failed:
-        message = f"the eigenvalues of a {len(matrix)} x {len(matrix)} matrix were not found (dsyevd: {failed})"
-        raise LinAlgError(message)
+        raise LinAlgError(
+            f"the eigenvalues of a {len(matrix)} x {len(matrix)} matrix were not found (dsyevd: {failed})"
+        )
     return values, vectors
 
 

@@ -28,8 +28,6 @@ from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
 
-__all__ = ["IncrementalPCA"]
-
 # Ratio of squared singular values up to which axes of the Gram matrix are right to some 1e-10.
 _SPAN = 1e6
 # Sums of squares below this lose digits: float64 has its full precision down to 1e-308.
@@ -295,11 +293,10 @@ class IncrementalPCA(Projection, LimitedEstimator):
         """
         seen = self.__dict__.get("components_") is not None
         if is_sparse_matrix(X):
-            message = (
+            raise TypeError(
                 "IncrementalPCA.partial_fit does not support sparse input. Either convert data to dense or use "
                 "IncrementalPCA.fit to do so in batches."
             )
-            raise TypeError(message)
         unchecked = not check_input and isinstance(X, np.ndarray)
         source = open_source(X) if unchecked else self._open(X, reset=not seen)
         count = self._count(source.n_rows, source.n_features, self.components_ if seen else None)
@@ -318,23 +315,20 @@ class IncrementalPCA(Projection, LimitedEstimator):
         if wish is None:
             return min(n_rows, n_features) if axes is None else axes.shape[0]
         if wish > n_features:
-            message = (
+            raise DataError(
                 f"IncrementalPCA: n_components={wish} invalid for n_features={n_features}, need more rows than columns "
                 f"for IncrementalPCA processing; lower it."
             )
-            raise DataError(message)
         if axes is None and wish > n_rows:
-            message = (
+            raise DataError(
                 f"IncrementalPCA: n_components={wish} must be less or equal to the batch number of samples {n_rows} "
                 f"for the first partial_fit call; give a longer first batch."
             )
-            raise DataError(message)
         if axes is not None and wish != axes.shape[0]:
-            message = (
+            raise DataError(
                 f"IncrementalPCA: n_components must not change between calls of partial_fit; got {wish} after "
                 f"{axes.shape[0]}. Set it back, or call fit to start afresh."
             )
-            raise DataError(message)
         return wish
 
     def _state(self) -> RunningAxes:

@@ -22,8 +22,6 @@ from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_o
 from mercer.decomposition._direct import measure
 from mercer.decomposition._statistics import ScatterProduct
 
-__all__ = ["arpack", "iterate_subspace", "power"]
-
 # The tolerance of svd_solver="power" if tol is 0: ten digits of an eigenvector whose eigenvalue is well separated.
 _POWER_TOLERANCE = 1e-10
 # Columns up to which a subspace of all of them, whose first Ritz values are exact, takes less time than iterations.

@@ -19,22 +19,6 @@ from mercer.decomposition._block_krylov import KrylovState, multiply_centred
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Linear, Precomputed
 
-__all__ = [
-    "HEAVY",
-    "HEAVY_VALUES",
-    "TOLERANCE",
-    "KernelPCAState",
-    "by_blocks",
-    "clear_rounding",
-    "conclude",
-    "decompose_rows",
-    "fill_kernels",
-    "find_last_axes",
-    "is_narrow",
-    "largest_residual",
-    "strip_kernels",
-]
-
 STATEMENT = (
     "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest "
     "eigenvalue."
@@ -146,10 +130,9 @@ def clear_rounding(subject: str, values: Array, dtype: str) -> Array:
     largest, precision = float(values.max()), 1e-12 if dtype == "float64" else 2e-7
     lowest = float(values.min())
     if lowest < -1e-5 * max(largest, 1e-300) and lowest < -1e-10:
-        message = (
+        raise DataError(
             f"{subject}: There are significant negative eigenvalues: the smallest is {lowest:.3g} and the largest "
             f"{largest:.3g}. Either the matrix is not PSD, or there was an issue while computing the "
             f"eigendecomposition of the matrix; use a Mercer kernel, or fewer components."
         )
-        raise DataError(message)
     return np.where(values > precision * largest, values, 0.0)

@@ -42,8 +42,6 @@ from mercer.decomposition._kernel_pca_attributes import KERNEL_PCA
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import KERNEL_NAMES, Kernel, warn_of_scale
 
-__all__ = ["KernelPCA"]
-
 
 class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstimator):
     r"""Principal components in the feature space of a kernel.
@@ -169,8 +167,9 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self
         """
         if self.fit_inverse_transform and self._is_precomputed:
-            message = "KernelPCA: Cannot fit_inverse_transform with a precomputed kernel; give rows and a kernel."
-            raise UnsupportedError(message)
+            raise UnsupportedError(
+                "KernelPCA: Cannot fit_inverse_transform with a precomputed kernel; give rows and a kernel."
+            )
         source = self._open(X, accept_sparse="csr")
         rows = source.whole()
         kernel = self._choose_kernel(rows)
@@ -189,11 +188,10 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _check_shape(self, rows: Array) -> None:
         if self._is_precomputed and rows.shape[0] != rows.shape[1]:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: Precomputed metric requires shape (n_queries, n_indexed); kernels must be a "
                 f"square matrix, got shape {rows.shape}."
             )
-            raise DataError(message)
 
     def _resolve(self, rows: Array, kernel: Kernel) -> str:
         if self.eigen_solver != "auto":
@@ -321,11 +319,10 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         check_is_fitted(self)
         if not self.fit_inverse_transform or not hasattr(self, "dual_coef_"):
-            message = (
+            raise NotFittedError(
                 "KernelPCA: the fit_inverse_transform parameter was not set to True when instantiating and hence the "
                 "inverse transform is not available; got False. Set it, and fit again."
             )
-            raise NotFittedError(message)
         X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
         return KernelSum(self.kernel_, self.X_transformed_fit_, self.dual_coef_).of_rows(X)
 

@@ -2,8 +2,6 @@
 
 from mercer._stored import Stored, floats
 
-__all__ = ["KERNEL_PCA"]
-
 KERNEL_PCA: dict[str, Stored] = {
     "gamma_": floats(" | none"),
     "X_fit_": floats("rows, columns", sparse=True, finite=True),

@@ -13,8 +13,6 @@ from mercer._source.array import ArraySource
 from mercer._source.sparse import SparseSource
 from mercer._statistic import Statistic
 
-__all__ = ["answer_on_block"]
-
 
 def answer_on_block(solve: Callable[[Any], Solver], source: Source) -> Callable[[Any], Solver]:
     """Return `solve`, or where all rows are one block in memory, a function whose solvers ask for no statistic.

@@ -18,8 +18,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["OnlinePCA"]
-
 _RULES = {"hebb": 0, "oja": 1, "sanger": 2}
 # Rows that one native call follows: some milliseconds, so that Ctrl-C is answered.
 _CHUNK = 4096
@@ -184,11 +182,10 @@ class OnlinePCA(LinearMap, LimitedEstimator):
     def _first_axes(self, source: Source) -> OnlineAxes:
         d = source.n_features
         if self.n_components > d:
-            message = (
+            raise DataError(
                 f"OnlinePCA: n_components must be at most the number of columns, {d}; got {self.n_components}. Lower "
                 f"it."
             )
-            raise DataError(message)
         random = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0])
         axes = np.linalg.qr(random.standard_normal((d, self.n_components)))[0].T
         return OnlineAxes(np.zeros(d), np.ascontiguousarray(axes), 0)
@@ -220,12 +217,11 @@ class OnlinePCA(LinearMap, LimitedEstimator):
         scratch = np.empty(len(axes)), np.empty(len(mean))
         online_axes.follow_rows(rows, rates, mean_rates, _RULES[self.rule], self.normalize, mean, axes, *scratch)
         if not np.isfinite(axes).all() or (self.rule != "hebb" and (axes**2).sum() > 1e6 * len(axes)):
-            message = (
+            raise DataError(
                 f"OnlinePCA: the axes diverged within {state.n_seen + len(rows)} rows; learning_rate must be well "
                 f"below 2 over the variance of the rows, and is {self.learning_rate:g}. Lower it, scale the columns, "
                 f"or set normalize=True."
             )
-            raise DataError(message)
         return OnlineAxes(mean, axes, state.n_seen + len(rows))
 
     def _attributes_of(self, state: OnlineAxes, dtype: Any) -> dict[str, Any]:

@@ -33,8 +33,6 @@ from mercer.decomposition._policy import (
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
 
-__all__ = ["PCA"]
-
 
 class PCA(Projection, LimitedEstimator):
     """Principal component analysis: the orthonormal directions that hold most of the variance.
@@ -238,19 +236,17 @@ class PCA(Projection, LimitedEstimator):
     def _check_enough_rows(self, source: Source) -> None:
         """Check the number of rows again, since a stream knows it only at its end."""
         if source.place == "stream" and source.n_rows < source.n_features:
-            message = (
+            raise DataError(
                 f"PCA: {source.description} has {source.n_rows} rows and {source.n_features} columns; a stream must "
                 f"have at least as many rows as columns. Join its blocks into one array."
             )
-            raise DataError(message)
 
     def _accept(self, X: Any) -> Any:
         if is_sparse_matrix(X) and self.svd_solver not in SPARSE:
-            message = (
+            raise TypeError(
                 f"PCA: sparse rows need svd_solver to be one of {', '.join(map(repr, SPARSE))}; got "
                 f"{self.svd_solver!r}, which would make them dense."
             )
-            raise TypeError(message)
         return "csr" if self.svd_solver in SPARSE else False
 
     def _task(self, source: Source, n_rows: int, solver: str) -> Task:
@@ -277,8 +273,9 @@ class PCA(Projection, LimitedEstimator):
         if source.place == "memory":
             check_finite(source.whole(), self._threads(), self)
         source.check_finite()
-        message = "PCA: the squares of the rows overflow float64; divide the rows by a constant, or set scale=True."
-        raise DataError(message)
+        raise DataError(
+            "PCA: the squares of the rows overflow float64; divide the rows by a constant, or set scale=True."
+        )
 
     def _fitted(self, state: PrincipalAxes) -> dict[str, Any]:
         order = np.argsort(-state.sizes, kind="stable")

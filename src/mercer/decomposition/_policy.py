@@ -6,16 +6,6 @@ from mercer._source import Source
 from mercer._statistic.labels import Rows
 from mercer.errors import DataError, ParameterError
 
-__all__ = [
-    "EXACT",
-    "SPARSE",
-    "check_count",
-    "choose_solver",
-    "count_effective_rows",
-    "count_iterations",
-    "works_from_sums",
-]
-
 # Solvers that find all components, so that n_components may be chosen from the spectrum.
 EXACT = ("full", "covariance_eigh", "gram")
 # Solvers that leave sparse rows sparse.
@@ -48,27 +38,25 @@ def check_count(wish: Any, solver: str, n_rows: int, n_features: int) -> Any:
     if wish is None:
         wish = limit - 1 if solver == "arpack" else limit
     if solver not in EXACT and isinstance(wish, str):
-        message = f"PCA: n_components={wish!r} cannot be a string with svd_solver={solver!r}; use svd_solver='full'."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"PCA: n_components={wish!r} cannot be a string with svd_solver={solver!r}; use svd_solver='full'."
+        )
     if wish == "mle" and n_rows < n_features:
-        message = (
+        raise DataError(
             f"PCA: n_components='mle' is only supported if n_samples >= n_features; got {shape}. "
             f"Give a number, a share, or 'elbow'."
         )
-        raise DataError(message)
     low = 0 if solver in EXACT else 1
     if not isinstance(wish, str) and not low <= wish <= limit:
-        message = (
+        raise DataError(
             f"PCA: n_components={wish} must be between {low} and min(n_samples, n_features)={limit} with "
             f"svd_solver={solver!r}; lower it {shape}."
         )
-        raise DataError(message)
     if solver == "arpack" and wish == limit:
-        message = (
+        raise DataError(
             f"PCA: n_components={wish} must be strictly less than min(n_samples, n_features)={limit} with "
             f"svd_solver='arpack'; lower it, or use svd_solver='full' {shape}."
         )
-        raise DataError(message)
     return wish
 
 
@@ -86,11 +74,10 @@ def works_from_sums(estimator: Any) -> bool:
     """Return True if the model depends on the moments only, so that batches can be added; else raise."""
     if estimator.svd_solver in ("auto", "covariance_eigh"):
         return True
-    message = (
+    raise ParameterError(
         f"PCA: partial_fit works from sums, which svd_solver='auto' or 'covariance_eigh' can use; got "
         f"{estimator.svd_solver!r}. Set svd_solver='auto', or call fit."
     )
-    raise ParameterError(message)
 
 
 def count_effective_rows(source: Source) -> int:

@@ -15,8 +15,6 @@ from mercer._base.randomness import seed_sequence
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["PowerIteration", "power_iteration", "whitening_matrix"]
-
 
 @dataclass(frozen=True, eq=False)
 class PowerIteration:
@@ -98,8 +96,9 @@ def power_iteration(
     check_parameters(subject, rules, given)
     multiply, d = _read_matrix(subject, matrix, n_features)
     if n_components > d:
-        message = f"{subject}: n_components must be at most the size of the matrix, {d}; got {n_components}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{subject}: n_components must be at most the size of the matrix, {d}; got {n_components}."
+        )
     firsts = np.random.default_rng(seed_sequence(random_state)).standard_normal((n_components, d))
     if start is not None:
         firsts[0] = read_numbers(subject, "start", start, closed="neither").reshape(d)
@@ -115,11 +114,12 @@ def power_iteration(
         residuals.append(residual)
     converged = max(residuals) <= tol
     if not converged:
-        message = (
+        warnings.warn(
             f"{subject}: not converged; residual {max(residuals):.2g} > {tol:g} after {max_iter} products; raise "
-            "max_iter or tol."
+            "max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
     counts = np.array([len(steps) for steps in estimates])
     return PowerIteration(np.array(values), vectors, estimates, np.array(residuals), counts, converged)
 
@@ -128,13 +128,13 @@ def _read_matrix(subject: str, matrix: Any, n_features: int | None) -> tuple[Cal
     """Return the product with the matrix, and its size."""
     if callable(matrix):
         if n_features is None:
-            message = f"{subject}: n_features must be given with a callable, which does not show its size."
-            raise ParameterError(message)
+            raise ParameterError(f"{subject}: n_features must be given with a callable, which does not show its size.")
         return lambda vector: np.asarray(matrix(vector), dtype=np.float64).reshape(n_features), n_features
     A = read_numbers(subject, "matrix", matrix, closed="neither")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.allclose(A, A.T, rtol=1e-10, atol=0.0):
-        message = f"{subject}: matrix must be symmetric; got shape {A.shape}. For rows X use lambda v: X.T @ (X @ v)."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: matrix must be symmetric; got shape {A.shape}. For rows X use lambda v: X.T @ (X @ v)."
+        )
     return lambda vector: A @ vector, len(A)
 
 
@@ -214,22 +214,19 @@ def whitening_matrix(covariance: Any, *, kind: str = "pca", floor: float = 0.0) 
     C = read_numbers(subject, "covariance", covariance, closed="neither")
     floor = float(read_numbers(subject, "floor", floor, 0.0, 1.0))
     if C.ndim != 2 or C.shape[0] != C.shape[1] or not np.allclose(C, C.T, rtol=1e-8, atol=1e-12 * np.abs(C).max()):
-        message = f"{subject}: covariance must be a symmetric matrix; got shape {C.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: covariance must be a symmetric matrix; got shape {C.shape}.")
     if kind not in ("pca", "zca", "cholesky"):
-        message = f"{subject}: kind must be one of 'pca', 'zca', 'cholesky'; got {kind!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: kind must be one of 'pca', 'zca', 'cholesky'; got {kind!r}.")
     values, vectors = eigh((C + C.T) / 2.0)
     largest = float(values[-1])
     # Raised eigenvalues keep noise directions from being blown up.
     raised = np.maximum(values, floor * largest)
     if largest <= 0 or raised[0] <= len(values) * np.finfo(np.float64).eps * largest:
         rank = int(np.sum(values > len(values) * np.finfo(np.float64).eps * max(largest, 0.0)))
-        message = (
+        raise DataError(
             f"{subject}: covariance must have full rank to be whitened; got rank {rank} of {len(values)}. Give floor, "
             "or drop columns that others determine."
         )
-        raise DataError(message)
     if kind == "cholesky":
         # The Cholesky factor of the matrix with raised eigenvalues.
         restored = (vectors * raised) @ vectors.T

@@ -13,8 +13,6 @@ from mercer._source.placement import Placement
 from mercer._stored import Stored, floats, size
 from mercer._types import Array
 
-__all__ = ["Projection"]
-
 
 class Projection(LinearMap):
     """Transforms by ``components_``, ``mean_`` and, where the class has them, ``scale_`` and whitening.

@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel
 
-__all__ = ["ReducedAxes", "reduce_axes"]
-
 # Half the width of central differences, in units of a column's spread: near the cube root of rounding, where the errors
 # of rounding and of curvature meet.
 _DIFFERENCE = 1e-5
@@ -96,16 +94,14 @@ def reduce_axes(
     """
     check_is_fitted(model)
     if model._is_precomputed:
-        message = "reduce_axes: the model must be fitted to rows; got one fitted to precomputed kernels."
-        raise DataError(message)
+        raise DataError("reduce_axes: the model must be fitted to rows; got one fitted to precomputed kernels.")
     rows = model.X_fit_
     if isinstance(points, int | np.integer):
         order = np.random.default_rng(random_state).permutation(rows.shape[0])
         points = rows[order[:points]]
     points = points if hasattr(points, "dtype") else np.asarray(points, dtype=rows.dtype)
     if points.ndim != 2 or points.shape[1] != rows.shape[1] or not points.shape[0]:
-        message = f"reduce_axes: points must have shape (q, {rows.shape[1]}), q at least 1; got {points.shape}."
-        raise DataError(message)
+        raise DataError(f"reduce_axes: points must have shape (q, {rows.shape[1]}), q at least 1; got {points.shape}.")
     kernel, (axes, _) = model.kernel_, model._axes()
     # Axes without variance have no direction to approximate.
     span = _Span(kernel, wide_rows(rows), np.where(model.eigenvalues_ > 0, axes, 0.0).astype(np.float64))
@@ -170,8 +166,7 @@ def _move_points(span: _Span, points: Array, max_iter: int) -> Array:
     from mercer.optim import GradientNorm, MaxIter, SmallChange, minimize
 
     if is_sparse_matrix(span.rows):
-        message = "reduce_axes: optimize=True moves points in all columns; got sparse rows. Fit to dense rows."
-        raise DataError(message)
+        raise DataError("reduce_axes: optimize=True moves points in all columns; got sparse rows. Fit to dense rows.")
     start = np.array(points, dtype=np.float64)
     spread = span.rows.std(axis=0)
     # Columns in units of their spread, so that one step length suits all; constant columns keep their unit.

@@ -20,8 +20,6 @@ from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.errors import DataError
 
-__all__ = ["RobustPCA"]
-
 # Singular values of the part of low rank below this share of the largest are not counted in its rank.
 _RANK = 1e-3
 # Factor by which the weight of the constraint grows from step to step. With 1.5 and no limit, as is common, the duality
@@ -157,11 +155,10 @@ class RobustPCA(LinearMap, LimitedEstimator):
         source = self._open(X)
         n, d = source.n_rows, source.n_features
         if self.n_components is not None and self.n_components > min(n, d):
-            message = (
+            raise DataError(
                 f"RobustPCA: n_components must be at most min(n_samples, n_features) = {min(n, d)}; got "
                 f"{self.n_components} with n_samples={n}. Lower it."
             )
-            raise DataError(message)
         require_memory("RobustPCA", 8.0 * 8 * n * d, "the two parts of the rows", "give fewer rows or columns")
         fitted = partial(self._attributes_of, dtype=source.host_dtype)
         outcome = self._drive(partial(self._solve, source), source, fitted=fitted, max_steps=self.max_iter)

@@ -8,8 +8,6 @@ from mercer._statistic import Statistic
 from mercer._statistic.row_products import multiply_rows
 from mercer._types import Array
 
-__all__ = ["Lift", "ScatterProduct", "make_centred_gram"]
-
 
 @dataclass(frozen=True)
 class ScatterProduct(Statistic):

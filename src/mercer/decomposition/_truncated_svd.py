@@ -17,8 +17,6 @@ from mercer.decomposition._iterative import arpack, iterate_subspace
 from mercer.decomposition._policy import count_effective_rows
 from mercer.errors import DataError
 
-__all__ = ["TruncatedSVD"]
-
 
 class TruncatedSVD(LinearMap, LimitedEstimator):
     r"""Truncated singular value decomposition: the best approximation of the rows by a matrix of low rank.
@@ -142,11 +140,10 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
         most = limit - 1 if self.algorithm == "arpack" else limit
         if self.n_components > most:
             rows = "" if n_rows > n_features else f"n_samples={n_rows} and "
-            message = (
+            raise DataError(
                 f"TruncatedSVD: n_components={self.n_components} must be at most {most} for {rows}"
                 f"n_features={n_features} with algorithm={self.algorithm!r}; lower it."
             )
-            raise DataError(message)
         normalizer = "QR" if self.power_iteration_normalizer == "auto" else self.power_iteration_normalizer
         return Task(
             subject="TruncatedSVD",
@@ -170,8 +167,7 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
         if source.place == "memory":
             check_finite(source.whole(), self._threads(), self)
         source.check_finite()
-        message = "TruncatedSVD: the squares of the rows overflow float64; divide the rows by a constant."
-        raise DataError(message)
+        raise DataError("TruncatedSVD: the squares of the rows overflow float64; divide the rows by a constant.")
 
     def _fitted(self, state: PrincipalAxes) -> dict[str, Any]:
         sizes, dtype, weight = state.sizes, state.axes.dtype, state.weight

@@ -21,8 +21,6 @@ from mercer._types import Array
 from mercer.decomposition._power_iteration import whitening_matrix
 from mercer.errors import DataError
 
-__all__ = ["Whitening"]
-
 _CERTIFICATE = Certificate.none("The map is a closed form of mean and covariance, exact to rounding.")
 
 
@@ -156,15 +154,13 @@ class Whitening(LinearMap, LimitedEstimator):
         if start is None:
             moments = yield Moments()
             if moments.weight <= self.ddof:
-                message = (
+                raise DataError(
                     f"Whitening: a covariance needs a total weight above ddof={self.ddof}; got "
                     f"n_samples={moments.weight:g}. Give more rows."
                 )
-                raise DataError(message)
             covariance = moments.scatter / (moments.weight - self.ddof)
             if not np.isfinite(covariance).all():
-                message = "Whitening: the squares of the rows overflow float64; divide the rows by a constant."
-                raise DataError(message)
+                raise DataError("Whitening: the squares of the rows overflow float64; divide the rows by a constant.")
             matrix = yield Dense(lambda: _find_map(covariance, self.method, self.floor), heavy=len(covariance) > 200)
             state = WhiteningState(np.array(moments.mean), matrix, np.linalg.inv(matrix))
             yield Step(0.0, state, _CERTIFICATE)
@@ -198,6 +194,5 @@ def _find_map(covariance: np.ndarray, method: str, floor: float) -> np.ndarray:
     """Return the map, with the covariance in units of its diagonal's mean, so that no square overflows."""
     unit = float(np.trace(covariance)) / len(covariance)
     if unit <= 0:
-        message = "Whitening: the rows must differ; all columns are constant (rank 0). Give rows that vary."
-        raise DataError(message)
+        raise DataError("Whitening: the rows must differ; all columns are constant (rank 0). Give rows that vary.")
     return whitening_matrix(covariance / unit, kind=method, floor=floor) / np.sqrt(unit)

@@ -11,8 +11,6 @@ from mercer.discriminant_analysis._quadratic import QuadraticDiscriminantAnalysi
 from mercer.mixture import GaussianMixture
 from mercer.neighbors import KernelDensity
 
-__all__ = ["CANDIDATES"]
-
 # Columns up to which a covariance per class, or a density, is worth its parameters.
 _MOST_COLUMNS = 60
 # Columns up to which one common covariance is solved in a second or two: with 5000 a single fit takes half a minute,

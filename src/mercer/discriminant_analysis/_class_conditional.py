@@ -24,8 +24,6 @@ from mercer.discriminant_analysis._class_rows import ClassRows
 from mercer.discriminant_analysis._densities import fit_density, learns_in_parts, log_density
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["ClassConditionalClassifier"]
-
 _CERTIFICATE = Certificate.none("Each density is fitted by its own method, which answers for it.")
 
 
@@ -174,11 +172,10 @@ class ClassConditionalClassifier(JointScores, Estimator):
         """
         seen = vars(self).get("_state")
         if seen is None and classes is None:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: classes must be passed on the first call to partial_fit; give all labels "
                 f"there will be."
             )
-            raise DataError(message)
         self._learn(X, y, sample_weight, seen, np.unique(to_numpy(classes)) if seen is None else seen.classes)
         return self
 
@@ -242,8 +239,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
         kept = counts.weights > 0
         classes, weights = counts.classes[kept], counts.weights[kept]
         if counts.n_rows == 1 and seen is None:
-            message = f"{type(self).__name__}: densities need more than one row; got one sample. Add rows."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: densities need more than one row; got one sample. Add rows.")
         if declared is not None:
             weights = self._spread_weights(classes, weights, declared, seen)
             classes = declared
@@ -271,18 +267,16 @@ class ClassConditionalClassifier(JointScores, Estimator):
         name = type(self).__name__
         unknown = np.setdiff1d(classes, declared)
         if len(unknown):
-            message = (
+            raise DataError(
                 f"{name}: The target label(s) {unknown} in y do not exist in the initial classes {declared}; name all "
                 f"labels in the first call of partial_fit."
             )
-            raise DataError(message)
         lacking = np.setdiff1d(declared, classes)
         if seen is None and len(lacking):
-            message = (
+            raise DataError(
                 f"{name}: the first call of partial_fit must have rows of every class; got none of {lacking[0]}. Put "
                 f"some of them into the first part."
             )
-            raise DataError(message)
         full = np.zeros(len(declared))
         full[np.searchsorted(declared, classes)] = weights
         return full
@@ -290,13 +284,13 @@ class ClassConditionalClassifier(JointScores, Estimator):
     def _check_densities(self, classes: Array) -> None:
         given, name = self.density, type(self).__name__
         if isinstance(given, list) and len(given) != len(classes):
-            message = f"{name}: density must have one entry for each of {len(classes)} classes; got {len(given)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name}: density must have one entry for each of {len(classes)} classes; got {len(given)}."
+            )
         if isinstance(given, dict):
             lacking = [label for label in classes.tolist() if label not in given]
             if lacking:
-                message = f"{name}: density must have an entry for each class; got none for {lacking[0]!r}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name}: density must have an entry for each class; got none for {lacking[0]!r}.")
 
     def _choose_density(self, number: int, label: Any) -> Any:
         """Return the density of a class, as it was given."""

@@ -14,8 +14,6 @@ from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covar
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["fit_covariances", "shrink_by_class", "shrink_total"]
-
 
 def shrink_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
     """Return the covariance of each class (k, d, d); 'auto' asks for a pass."""
@@ -70,18 +68,18 @@ def fit_covariances(estimator: Any, subject: str, source: Source, classes: Array
     """Return the ``covariance_`` of an estimator fitted to the rows of each class, and to all rows, which come last."""
     X, y, weight = source.whole(), source.y, source.weight
     if weight is not None and "sample_weight" not in inspect.signature(estimator.fit).parameters:
-        message = (
+        raise DataError(
             f"{subject}: sample_weight needs a covariance_estimator whose fit takes it; got "
             f"{type(estimator).__name__}. Leave the weights out, or use an estimator of mercer.covariance."
         )
-        raise DataError(message)
     covariances = []
     for chosen in (*(y == label for label in classes), slice(None)):
         model = copy.deepcopy(estimator)
         weights = {} if weight is None else {"sample_weight": weight[chosen]}
         model.fit(X[chosen], **weights)
         if not hasattr(model, "covariance_"):
-            message = f"{subject}: {type(model).__name__} does not have a covariance_ attribute; give one that has."
-            raise DataError(message)
+            raise DataError(
+                f"{subject}: {type(model).__name__} does not have a covariance_ attribute; give one that has."
+            )
         covariances.append(np.atleast_2d(np.asarray(model.covariance_, dtype=np.float64)))
     return covariances

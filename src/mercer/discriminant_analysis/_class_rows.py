@@ -11,8 +11,6 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._types import Array
 
-__all__ = ["ClassRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:

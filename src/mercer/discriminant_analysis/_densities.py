@@ -13,8 +13,6 @@ from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["fit_density", "learns_in_parts", "log_density"]
-
 _NAME = "ClassConditionalClassifier"
 # What gives the log-density of rows or values, in the order of preference.
 _METHODS = ("score_samples", "logpdf", "logpmf")
@@ -35,11 +33,10 @@ def learns_in_parts(estimator: Any) -> bool:
     each = given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given or OAS()]
     for density in each:
         if hasattr(density, "fit") and not hasattr(density, "partial_fit"):
-            message = (
+            raise ParameterError(
                 f"ClassConditionalClassifier: partial_fit needs densities that have it; {type(density).__name__} has "
                 f"not. Use OAS or GaussianMixture, or call fit."
             )
-            raise ParameterError(message)
     return True
 
 
@@ -53,11 +50,10 @@ def fit_density(density: Any, rows: ClassRows, weight: float, *, partial: bool) 
     copied = clone(density) if isinstance(density, BaseEstimator) and not goes_on else copy.deepcopy(density)
     X, heavy = rows.for_density(copied)
     if rows.source.has_weight and not has_fit_parameter(copied, "sample_weight"):
-        message = (
+        raise DataError(
             f"{_NAME}: sample_weight needs densities whose fit takes it; that of class {rows.label}, "
             f"{type(density).__name__}, does not. Leave the weights out, or use another density."
         )
-        raise DataError(message)
     learn = copied.partial_fit if partial else copied.fit
     result = learn(X) if heavy is None else learn(X, sample_weight=heavy)
     return _read_fit(copied, result)
@@ -71,8 +67,7 @@ def _read_fit(density: Any, result: Any) -> Any:
         return density
     if any(hasattr(result, name) for name in _METHODS):
         return result
-    message = (
+    raise ParameterError(
         f"{_NAME}: fit must return a density, itself or a new one; that of {type(density).__name__} returned "
         f"{type(result).__name__}. Return self."
     )
-    raise ParameterError(message)

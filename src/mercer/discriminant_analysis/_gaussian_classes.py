@@ -10,16 +10,13 @@ from mercer._base.class_model import ClassModel
 from mercer._base.parameter import attribute
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
-__all__ = ["GaussianClasses"]
-
 
 def _works_from_sums(estimator: Any) -> bool:
     if estimator.shrinkage == "auto" or estimator.covariance_estimator is not None:
-        message = (
+        raise ParameterError(
             f"{type(estimator).__name__}: partial_fit works from sums, which shrinkage='auto' and covariance_estimator "
             f"cannot do with. Give a number for the shrinkage, or call fit."
         )
-        raise ParameterError(message)
     return True
 
 
@@ -85,15 +82,15 @@ class GaussianClasses(ClassModel):
         if wish is None:
             return sample_weight
         if partial and wish == "balanced":
-            message = (
+            raise ParameterError(
                 f"{name}: class_weight='balanced' needs the labels of all rows, which partial_fit does not see. Give a "
                 f"dict, or call fit."
             )
-            raise ParameterError(message)
         labels = None if y is None else np.asarray(y)
         if labels is None or labels.ndim != 1:
-            message = f"{name}: class_weight needs labels in memory, one a row; got {type(y).__name__}. Use priors."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: class_weight needs labels in memory, one a row; got {type(y).__name__}. Use priors."
+            )
         given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         weights = np.broadcast_to(given, labels.shape)
         known, numbering = np.unique(labels, return_inverse=True)
@@ -110,12 +107,10 @@ class GaussianClasses(ClassModel):
         """Raise if a factor is negative, or belongs to no class of the rows."""
         name = type(self).__name__
         if any(not float(factor) >= 0 for factor in wish.values()):
-            message = f"{name}: class_weight must hold non-negative numbers; got {wish!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: class_weight must hold non-negative numbers; got {wish!r}.")
         unknown = [label for label in wish if label not in known.tolist()]
         if unknown and not partial:
-            message = f"{name}: class_weight must name classes of y, {known.tolist()}; got {unknown}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: class_weight must name classes of y, {known.tolist()}; got {unknown}.")
 
     def _check_batch(self) -> None:
         """Raise if the rows seen before were summed in another way than the parameters now ask for."""
@@ -123,20 +118,18 @@ class GaussianClasses(ClassModel):
     def _check_solver(self) -> None:
         name = type(self).__name__
         if self.solver == "svd" and self.shrinkage is not None:
-            message = f"{name}: shrinkage not supported with 'svd' solver. Use solver='eigen'."
-            raise UnsupportedError(message)
+            raise UnsupportedError(f"{name}: shrinkage not supported with 'svd' solver. Use solver='eigen'.")
         if self.solver == "svd" and getattr(self, "ridge", 0.0) > 0:
-            message = f"{name}: ridge is not supported with solver='svd'; got {self.ridge}. Use 'lsqr' or 'eigen'."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name}: ridge is not supported with solver='svd'; got {self.ridge}. Use 'lsqr' or 'eigen'."
+            )
         if self.solver == "svd" and self.covariance_estimator is not None:
             # scikit-learn's two classes word this differently, and their users look for either.
-            message = (
+            raise ParameterError(
                 f"{name}: covariance estimator is not supported with svd solver. Try another solver: "
                 f"covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead."
             )
-            raise ParameterError(message)
         if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
-            message = (
+            raise ParameterError(
                 f"{name}: covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
             )
-            raise ParameterError(message)

@@ -26,8 +26,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed, warn_of_scale
 
-__all__ = ["KernelDiscriminantAnalysis"]
-
 # Rows from which products and the factor of the kernels run aside: 500 rows take 10 ms.
 _HEAVY = 500
 _STATEMENT = "The directions are the leading eigenvectors of a dense matrix, exact to rounding."
@@ -147,11 +145,10 @@ class KernelDiscriminantAnalysis(
         seen = source.y if weight is None else source.y[weight > 0]
         classes = np.unique(seen)
         if len(classes) < 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: at least 2 classes are needed, but the data contains only one class: "
                 f"{classes[0]!r}. Add rows of another."
             )
-            raise DataError(message)
         kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows}
@@ -199,12 +196,11 @@ class KernelDiscriminantAnalysis(
         # N has rank n - k at most: mu on its diagonal makes the quotient a^T M a / a^T N a bounded.
         within[np.diag_indices(len(within))] += self.mu
         if failed := factorise(within, threads):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: the scatter within classes plus mu must be positive definite; its leading "
                 f"minor of order {failed} is not, with mu={self.mu!r} and weights of up to "
                 f"{float(roots.max()) ** 2:.3g}. Divide sample_weight by its mean, or raise mu."
             )
-            raise DataError(message)
         # Class means of kernel columns from their common mean, times roots of class sizes: columns of the root of M.
         gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
         # With N = L L^T directions are L^-T times the left singular vectors of L^-1 gaps; quotients are squared values.

@@ -37,8 +37,6 @@ from mercer.discriminant_analysis._linear_solvers import (
 )
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["LinearDiscriminantAnalysis"]
-
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifier, TransformerMixin, GaussianClasses):
     """Linear discriminant analysis: Gaussian classes with one covariance; also Fisher's projection.
@@ -143,7 +141,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         "_most_axes": integers(low=0),
         "covariance_": floats("columns, columns"),
     }
-    _stored_before: ClassVar[tuple[str, ...]] = ("_adds",)
 
     # 2: ridge and class_weight.
     _file_version: ClassVar[int] = 2
@@ -233,17 +230,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def _check_batch(self) -> None:
         seen = self.__dict__.get("_seen")
         if seen is not None and seen.sums.kind == "diagonal":
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: partial_fit cannot add to a fit of fewer rows than columns, which keeps no "
                 f"products of columns; give all rows to partial_fit, of a new estimator."
             )
-            raise DataError(message)
         if seen is not None and self._kind == "own" and seen.sums.kind != "own":
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: priors must be given before the first rows, whose covariances were pooled by "
                 f"their shares; got {self.priors!r} now. Call fit."
             )
-            raise ParameterError(message)
 
     def _is_wide(self, source: Source) -> bool:
         """Return whether to work with n x n products of rows: all rows are in memory and fewer than the columns."""
@@ -312,11 +307,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         factor = float(coef @ axis) / (float(axis @ axis) or 1.0)
         along = factor != 0 and np.allclose(coef, factor * axis, rtol=1e-4, atol=1e-4 * np.abs(coef).max())
         if len(self.classes_) != 2 or not along:
-            message = (
+            raise AttributeError(
                 f"{type(self).__name__}: threshold_ exists for two classes whose scores are along the axis; got "
                 f"{len(self.classes_)} classes and solver={self.solver!r}. Use solver='lsqr', or coef_ and intercept_."
             )
-            raise AttributeError(message)
         shift = 0.0 if self.solver == "eigen" else float(self.xbar_ @ axis)
         return -float(self.intercept_[0]) / factor - shift
 

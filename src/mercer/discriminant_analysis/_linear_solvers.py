@@ -21,20 +21,6 @@ from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = [
-    "Axes",
-    "DiscriminantState",
-    "Projected",
-    "by_eigenvectors",
-    "by_least_squares",
-    "by_rows",
-    "by_spectrum",
-    "combine_state",
-    "count_axes",
-    "mean_log_density",
-    "scores",
-]
-
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -173,11 +159,10 @@ def by_eigenvectors(
     try:
         values, vectors = eigh(total - within, within)
     except LinAlgError as error:
-        message = (
+        raise DataError(
             f"{subject}: solver='eigen' needs a within-class covariance of full rank, and some columns are constant or "
             f"determined by others within classes; got a singular one. Use solver='svd', or shrinkage."
-        )
-        raise DataError(message) from error
+        ) from error
     # Fisher's criterion J falls along the axes.
     values, vectors = values[::-1], _flip_axes(vectors[:, ::-1])
     coef, intercept = scores((means - centre) @ vectors @ vectors.T, means, centre, priors)
@@ -238,21 +223,18 @@ def count_axes(subject: str, sums: Any, n_components: int | None) -> int:
     """Check that the sums suffice, and return the number of axes: k class means span k - 1 directions."""
     n_classes, n_features = sums.means.shape
     if int((sums.weights > 0).sum()) < 2:
-        message = (
+        raise DataError(
             f"{subject}: the rows must be of two classes at least; got one class, {sums.classes}. Add rows of another."
         )
-        raise DataError(message)
     if sums.counts.sum() <= n_classes:
-        message = (
+        raise DataError(
             f"{subject}: The number of samples must be more than the number of classes; got "
             f"{int(sums.counts.sum())} for {n_classes}. Add rows."
         )
-        raise DataError(message)
     most = min(n_classes - 1, n_features)
     if n_components is not None and n_components > most:
-        message = (
+        raise DataError(
             f"{subject}: n_components cannot be larger than min(n_features, n_classes - 1). It must "
             f"be an integer in [1, {most}]; got {n_components}."
         )
-        raise DataError(message)
     return n_components or most

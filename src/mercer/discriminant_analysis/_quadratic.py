@@ -29,8 +29,6 @@ from mercer.discriminant_analysis._class_covariance import fit_covariances, shri
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
 
-__all__ = ["QuadraticDiscriminantAnalysis"]
-
 # Up to this many numbers all classes are scored at once, which takes one row a few microseconds.
 _FEW = 2**14
 
@@ -260,19 +258,17 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     def _check_sums(self, sums: Any) -> None:
         n_classes = int((sums.weights > 0).sum())
         if n_classes < 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The number of classes has to be greater than one. Got {n_classes} class; add "
                 f"rows of another."
             )
-            raise DataError(message)
         for label, count, weight in zip(sums.classes, sums.counts, sums.weights, strict=True):
             # A row of weight two is two rows, which are alike: a matter of rank.
             if count == 1 and weight <= 1:
-                message = (
+                raise DataError(
                     f"{type(self).__name__}: y has only 1 sample in class {label}, covariance is ill defined. Add rows "
                     f"of it, or leave it out."
                 )
-                raise DataError(message)
 
     def _principal(self, covariance: Array, label: Any, weight: float) -> tuple[Array, Array]:
         """Return variances along principal axes, in decreasing order, and the axes.

@@ -12,8 +12,6 @@ from mercer._statistic.by_class import ClassMoments, ClassMomentSums
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["fisher_criterion", "mean_separation", "separation_ratio"]
-
 
 def mean_separation(X: Any, y: Any) -> tuple[np.ndarray, float]:
     """Return the direction along which the means of two classes are farthest apart, and how far.
@@ -74,15 +72,13 @@ def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
         variances = np.diag(spread)
         if not (variances > 0).all():
             column = int(np.argmin(variances))
-            message = f"separation_ratio: column {column} must vary within a class; got a constant. Drop it."
-            raise DataError(message)
+            raise DataError(f"separation_ratio: column {column} must vary within a class; got a constant. Drop it.")
         # Column by column.
         return step / np.sqrt(variances)
     w = np.asarray(direction, dtype=np.float64)
     noise = float(w @ spread @ w)
     if not noise > 0:
-        message = "separation_ratio: rows must vary along the direction; got no spread. Choose another one."
-        raise DataError(message)
+        raise DataError("separation_ratio: rows must vary along the direction; got no spread. Choose another one.")
     return float(w @ step / np.sqrt(noise))
 
 
@@ -122,8 +118,9 @@ def fisher_criterion(
     ridge = float(read_numbers(subject, "ridge", ridge, 0.0))
     shares = read_numbers(subject, "class_weight", class_weight, 0.0)
     if shares.shape != (2,):
-        message = f"{subject}: class_weight must be two numbers, in the order of the labels; got {class_weight!r}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: class_weight must be two numbers, in the order of the labels; got {class_weight!r}."
+        )
     means, covariances = _two_classes(subject, X, y)
     step = means[1] - means[0]
     spread = np.tensordot(shares, covariances, axes=1) + ridge * np.eye(len(step))
@@ -133,11 +130,10 @@ def fisher_criterion(
     # The maximum of J is along S^-1 (m_2 - m_1), by the Cauchy-Schwarz inequality.
     values = np.linalg.eigvalsh(spread)
     if not values[0] > len(values) * np.finfo(np.float64).eps * values[-1]:
-        message = (
+        raise DataError(
             f"{subject}: the covariance within classes must have full rank for a best direction; some of the "
             f"{len(step)} columns are constant or determined by others. Give ridge, or a direction."
         )
-        raise DataError(message)
     return float(step @ np.linalg.solve(spread, step))
 
 
@@ -147,6 +143,5 @@ def _two_classes(subject: str, X: Any, y: Any) -> tuple[Array, Array]:
     with one_blas_thread():
         sums: ClassMomentSums = open_source(X, y).reduce(ClassMoments("own")).plainly()
     if len(sums.classes) != 2:
-        message = f"{subject}: y must have two classes; got {len(sums.classes)}. Choose two of them."
-        raise DataError(message)
+        raise DataError(f"{subject}: y must have two classes; got {len(sums.classes)}. Choose two of them.")
     return sums.means, sums.scatter / sums.weights[:, None, None]

@@ -8,13 +8,6 @@ from scipy.special import ellipk
 
 from mercer._base.parameter import Integer, Real, check_parameters
 
-__all__ = [
-    "critical_beta",
-    "onsager_energy",
-    "onsager_magnetisation",
-    "ring_log_partition",
-]
-
 
 def ring_log_partition(n_spins: int, beta: float, coupling: float = 1.0) -> float:
     """Compute log Z of an Ising ring without a field: Z = (2 cosh beta J)^L + (2 sinh beta J)^L.

@@ -13,8 +13,6 @@ import numpy as np
 
 from mercer.energy._graph import SiteGraph
 
-__all__ = ["PairwiseForm"]
-
 
 @dataclass(frozen=True, eq=False)
 class PairwiseForm:

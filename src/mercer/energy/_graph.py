@@ -11,8 +11,6 @@ from scipy.sparse import csgraph
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["SiteGraph", "list_lattice_edges", "merge_edges", "read_edges"]
-
 
 @dataclass(frozen=True, eq=False)
 class SiteGraph:
@@ -110,22 +108,22 @@ def read_edges(subject: str, edges: Any, n_sites: int | None) -> tuple[np.ndarra
     if pairs.size == 0:
         pairs = pairs.reshape(0, 2).astype(np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        message = (
+        raise DataError(
             f"{subject}: edges must be pairs of site numbers, of shape (m, 2); got shape {pairs.shape} and type "
             f"{pairs.dtype}. Use from_matrix for a matrix of couplings."
         )
-        raise DataError(message)
     n = int(pairs.max(initial=-1)) + 1 if n_sites is None else n_sites
     if n < 1:
-        message = f"{subject}: a model needs at least one site; got no edges and n_sites={n_sites!r}. Give n_sites."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: a model needs at least one site; got no edges and n_sites={n_sites!r}. Give n_sites."
+        )
     if len(pairs) and (pairs.min() < 0 or pairs.max() >= n):
-        message = f"{subject}: site numbers must lie in 0 to {n - 1}; got {pairs.min()} to {pairs.max()}."
-        raise DataError(message)
+        raise DataError(f"{subject}: site numbers must lie in 0 to {n - 1}; got {pairs.min()} to {pairs.max()}.")
     loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if len(loops):
-        message = f"{subject}: an edge joins two sites; edge {loops[0]} joins site {pairs[loops[0], 0]} with itself."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: an edge joins two sites; edge {loops[0]} joins site {pairs[loops[0], 0]} with itself."
+        )
     return pairs.astype(np.int64), n
 
 
@@ -141,14 +139,12 @@ def list_lattice_edges(subject: str, shape: int | Sequence[int], periodic: bool 
     """Return the edges of a lattice with sites in row-major order, and its shape."""
     sides = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     if not sides or any(not isinstance(side, int | np.integer) or side < 1 for side in sides):
-        message = f"{subject}: shape must be positive integers, one for each dimension; got {shape!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: shape must be positive integers, one for each dimension; got {shape!r}.")
     wraps = (periodic,) * len(sides) if isinstance(periodic, bool | np.bool_) else tuple(periodic)
     if len(wraps) != len(sides):
-        message = (
+        raise ParameterError(
             f"{subject}: periodic must be one boolean, or one for each of {len(sides)} dimensions; got {periodic!r}."
         )
-        raise ParameterError(message)
     sites = np.arange(np.prod(sides), dtype=np.int64).reshape(sides)
     edges = []
     for axis, wrap in enumerate(wraps):

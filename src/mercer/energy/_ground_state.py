@@ -12,8 +12,6 @@ from mercer.energy._model import PairwiseModel
 from mercer.energy._sampling.chains import make_mover
 from mercer.optim import Result, anneal
 
-__all__ = ["GroundState", "anneal_model", "find_ground_state"]
-
 # Sweeps at one temperature: looking at the energy after each would take longer than the sweep itself.
 _SWEEPS_PER_LEVEL = 10
 

@@ -9,8 +9,6 @@ from mercer.energy._model import PairwiseModel
 from mercer.errors import DataError
 from mercer.optim import PairwiseEnergy
 
-__all__ = ["IsingModel"]
-
 
 class IsingModel(PairwiseModel):
     """The Ising model on any graph.
@@ -80,8 +78,7 @@ class IsingModel(PairwiseModel):
     def _encode(self, states: Any) -> np.ndarray:
         rows = self._check_shape(states)
         if not np.all((rows == 1) | (rows == -1)):
-            message = f"IsingModel: spins must be -1 or 1; got {rows[(rows != 1) & (rows != -1)][0]}."
-            raise DataError(message)
+            raise DataError(f"IsingModel: spins must be -1 or 1; got {rows[(rows != 1) & (rows != -1)][0]}.")
         return (rows > 0).astype(np.int16)
 
     def _decode(self, states: np.ndarray) -> np.ndarray:

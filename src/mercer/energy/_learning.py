@@ -14,8 +14,6 @@ from mercer.energy._potts import PottsModel
 from mercer.errors import DataError
 from mercer.optim import GradientNorm, MaxIter, Result, minimize
 
-__all__ = ["CouplingFit", "fit_couplings", "regress_couplings"]
-
 # Steps of the optimiser; L-BFGS needs some tens on well-posed data.
 _MOST_STEPS = 2000
 
@@ -103,8 +101,7 @@ def fit_couplings(
     check_parameters("fit_couplings", rules, values)
     rows = np.asarray(states)
     if rows.ndim != 2 or not rows.size:
-        message = f"fit_couplings: states must have shape (n_samples, n_sites); got {rows.shape}."
-        raise DataError(message)
+        raise DataError(f"fit_couplings: states must have shape (n_samples, n_sites); got {rows.shape}.")
     n = rows.shape[1]
     # All pairs, where no edges are given.
     pairs = np.argwhere(np.triu(np.ones((n, n)), 1)) if edges is None else read_edges("fit_couplings", edges, n)[0]
@@ -203,8 +200,7 @@ def regress_couplings(states: Any, energies: Any, regressor: Any = None, *, fiel
     )
     rows = np.asarray(states)
     if rows.ndim != 2 or not rows.size:
-        message = f"regress_couplings: states must have shape (n_samples, n_sites); got {rows.shape}."
-        raise DataError(message)
+        raise DataError(f"regress_couplings: states must have shape (n_samples, n_sites); got {rows.shape}.")
     n = rows.shape[1]
     pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
     spins = 2.0 * IsingModel(pairs, n_sites=n)._encode(rows) - 1.0

@@ -21,8 +21,6 @@ from mercer.energy._sampling.simulation import Simulation
 from mercer.energy._sites import SiteModel
 from mercer.errors import ParameterError
 
-__all__ = ["PairwiseModel"]
-
 
 class PairwiseModel(SiteModel):
     """What can be computed from a model; see :class:`IsingModel` and :class:`PottsModel`."""
@@ -223,8 +221,9 @@ class PairwiseModel(SiteModel):
             return random.integers(self.n_states, size=(n_chains, self.n_sites), dtype=np.int16)
         rows = self._encode(start)
         if len(rows) not in (1, n_chains):
-            message = f"simulate: start must have one row, or one for each of {n_chains} chains; got {len(rows)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"simulate: start must have one row, or one for each of {n_chains} chains; got {len(rows)}."
+            )
         return np.array(np.broadcast_to(rows, (n_chains, self.n_sites)))
 
     def mean_field(

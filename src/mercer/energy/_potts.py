@@ -9,8 +9,6 @@ from mercer.energy._form import PairwiseForm
 from mercer.energy._model import PairwiseModel
 from mercer.errors import DataError
 
-__all__ = ["PottsModel"]
-
 
 class PottsModel(PairwiseModel):
     """The Potts model on any graph.
@@ -86,8 +84,7 @@ class PottsModel(PairwiseModel):
         if not np.issubdtype(rows.dtype, np.number) or not np.all(
             (rows >= 0) & (rows < self.n_states) & (rows % 1 == 0)
         ):
-            message = f"PottsModel: states must be integers from 0 to {self.n_states - 1}; got others."
-            raise DataError(message)
+            raise DataError(f"PottsModel: states must be integers from 0 to {self.n_states - 1}; got others.")
         return rows.astype(np.int16)
 
     def _decode(self, states: np.ndarray) -> np.ndarray:

@@ -14,8 +14,6 @@ from mercer.energy._graph import SiteGraph, list_lattice_edges, merge_edges, rea
 from mercer.errors import DataError
 from mercer.optim import GibbsDistribution, list_states
 
-__all__ = ["SiteModel"]
-
 
 class SiteModel:
     """A model of sites that interact in pairs, and the energies of its states."""
@@ -46,11 +44,11 @@ class SiteModel:
         try:
             numbers = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), shape), order="C")
         except (TypeError, ValueError):
-            message = f"{subject}: {name} must be one number or an array of shape {shape}; got shape {np.shape(given)}."
-            raise DataError(message) from None
+            raise DataError(
+                f"{subject}: {name} must be one number or an array of shape {shape}; got shape {np.shape(given)}."
+            ) from None
         if not np.all(np.isfinite(numbers)):
-            message = f"{subject}: {name} must be finite; got {numbers[~np.isfinite(numbers)][0]}."
-            raise DataError(message)
+            raise DataError(f"{subject}: {name} must be finite; got {numbers[~np.isfinite(numbers)][0]}.")
         return numbers
 
     @cached_property
@@ -78,11 +76,10 @@ class SiteModel:
         if self.shape is not None and rows.shape[-len(self.shape) :] == self.shape:
             rows = rows.reshape(*rows.shape[: rows.ndim - len(self.shape)], self.n_sites)
         if rows.ndim not in (1, 2) or rows.shape[-1] != self.n_sites:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: states must have shape ({self.n_sites},) or (n, {self.n_sites}); "
                 f"got {np.shape(states)}."
             )
-            raise DataError(message)
         return np.atleast_2d(rows)
 
     def __repr__(self) -> str:
@@ -137,13 +134,11 @@ class SiteModel:
         """Return the model of a symmetric matrix of couplings, dense or sparse; each pair of sites interacts once."""
         dense = np.asarray(couplings.todense() if sparse.issparse(couplings) else couplings, dtype=np.float64)
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.array_equal(dense, dense.T):
-            message = f"{cls.__name__}: from_matrix needs a symmetric matrix; got shape {dense.shape}."
-            raise DataError(message)
+            raise DataError(f"{cls.__name__}: from_matrix needs a symmetric matrix; got shape {dense.shape}.")
         if dense.diagonal().any():
-            message = (
+            raise DataError(
                 f"{cls.__name__}: from_matrix needs a diagonal of zeros, because a site is no neighbour of itself."
             )
-            raise DataError(message)
         edges = np.argwhere(np.triu(dense))
         make: Any = cls
         return make(edges, dense[edges[:, 0], edges[:, 1]], field, n_sites=len(dense), **options)

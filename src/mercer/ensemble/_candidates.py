@@ -8,8 +8,6 @@ from mercer.ensemble._forest.random_forest import RandomForestClassifier, Random
 from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier
 from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor
 
-__all__ = ["CANDIDATES"]
-
 _NEEDS = ("dense", "codes", "missing")
 # Slow learning of small trees for few or noisy rows, a middle way, and a thousand trees for many rows or little noise.
 # Leaves of five rows serve small tables, and splits that see half of the columns make trees less alike. Chosen with

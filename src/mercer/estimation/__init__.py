@@ -6,7 +6,6 @@ posteriors on grids, Fisher information, simulated risk, model comparison and av
 """
 
 from mercer._base.density import Density, as_density
-from mercer._renaming import forward_old_names
 from mercer._solver.quadrature import Integral, integrate_box
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
@@ -151,5 +150,3 @@ __all__ = [
     "simulate_risk",
     "standardised_sums",
 ]
-
-__getattr__ = forward_old_names(__name__)

@@ -21,8 +21,6 @@ from mercer._stored import Stored, floats, members, part
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._comparison import bayesian_criterion, model_probabilities
 
-__all__ = ["ModelAveragingClassifier", "ModelAveragingRegressor"]
-
 # A variance or probability at least: the logarithm of zero would make every comparison NaN.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -50,10 +48,9 @@ class _ModelAveraging(Estimator):
         if not isinstance(self.evidence, str):
             given = read_numbers(name, "evidence", self.evidence, error=ParameterError)
             if given.shape != (len(members),):
-                message = (
+                raise ParameterError(
                     f"{name}: evidence must have one number for each of {len(members)} estimators; got {given.shape}."
                 )
-                raise ParameterError(message)
         if self.priors is not None:
             read_probabilities(name, "priors", self.priors, len(members))
         weight = check_weight(self, sample_weight, len(y))
@@ -95,14 +92,12 @@ class _ModelAveraging(Estimator):
         members = self._default_members() if self.estimators is None else self.estimators
         name = type(self).__name__
         if not members or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in members):
-            message = (
+            raise ParameterError(
                 f"{name}: estimators must be a list of pairs of a name and an estimator, not empty; got {members!r}."
             )
-            raise ParameterError(message)
         for label, member in members:
             if not self._fits_in(member):
-                message = f"{name}: {label!r} must be {self._wanted}; got {type(member).__name__}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name}: {label!r} must be {self._wanted}; got {type(member).__name__}.")
         return members
 
     def _count_parameters(self, member: Any) -> int:
@@ -112,11 +107,10 @@ class _ModelAveraging(Estimator):
         if isinstance(last, DummyClassifier):
             return len(last.classes_) - 1
         if not hasattr(last, "coef_"):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: cannot count the parameters of {type(last).__name__}, which has no coef_. "
                 f"Give log-evidences as evidence."
             )
-            raise DataError(message)
         # Coefficients that a penalty has set to zero are no parameters.
         offsets = np.size(last.intercept_) if np.any(getattr(last, "intercept_", 0.0)) else 0
         return int(np.count_nonzero(last.coef_)) + offsets + self._noise_parameters
@@ -343,11 +337,10 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
 
     def _log_likelihood(self, member: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
         if not np.array_equal(member.classes_, self.classes_):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: {type(member).__name__} knows the classes {member.classes_}, not "
                 f"{self.classes_}. Drop rows of weight zero first."
             )
-            raise DataError(message)
         # A class that the fit has not met has no column; such rows say nothing about the members.
         known = np.isin(y, self.classes_)
         column = np.searchsorted(self.classes_, y[known])

@@ -13,18 +13,6 @@ from mercer._base.randomness import seed_sequence
 from mercer._base.reading import read_numbers, read_probabilities, read_weight
 from mercer.errors import DataError, ParameterError
 
-__all__ = [
-    "DensitySelection",
-    "ModelComparison",
-    "akaike_criterion",
-    "bayes_factor",
-    "bayesian_criterion",
-    "compare_models",
-    "description_length",
-    "model_probabilities",
-    "select_density",
-]
-
 
 def bayes_factor(first: Any, second: Any) -> Any:
     """Return how much more probable one model made the data than another: m_1 / m_2.
@@ -76,10 +64,9 @@ def model_probabilities(log_evidences: Any, priors: Any = None) -> np.ndarray:
     # Minus infinity is allowed: the evidence of a model that cannot have made the data is zero.
     logs = read_numbers("model_probabilities", "log_evidences", log_evidences, closed="left")
     if logs.ndim != 1 or len(logs) == 0 or not np.isfinite(logs).any():
-        message = (
+        raise DataError(
             f"model_probabilities: log_evidences must be numbers, one a model and one finite; got {log_evidences}."
         )
-        raise DataError(message)
     if priors is None:
         return softmax(logs)
     with np.errstate(divide="ignore"):
@@ -283,8 +270,9 @@ def select_density(
     'gamma'
     """
     if not isinstance(candidates, dict) or not candidates:
-        message = f"select_density: candidates must be a dict of names and densities; got {type(candidates).__name__}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"select_density: candidates must be a dict of names and densities; got {type(candidates).__name__}."
+        )
     X = np.asarray(X, dtype=np.float64)
     weight = read_weight("select_density", sample_weight, len(X))
     splits = _make_splits(cv, X, random_state)
@@ -305,8 +293,9 @@ def select_density(
         # The standard error of the weighted mean.
         errors.append(np.sqrt(spread / shares.sum()))
     if not np.isfinite(held).any():
-        message = "select_density: some candidate must give every held-out observation a density; got none. Add one."
-        raise DataError(message)
+        raise DataError(
+            "select_density: some candidate must give every held-out observation a density; got none. Add one."
+        )
     best = list(candidates)[int(np.argmin(held))]
     return DensitySelection(
         list(candidates),
@@ -321,8 +310,7 @@ def select_density(
 def _make_splits(cv: Any, X: np.ndarray, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     if isinstance(cv, int) and not isinstance(cv, bool):
         if not 2 <= cv <= len(X):
-            message = f"select_density: cv must be an integer in [2, {len(X)}], the observations; got {cv}."
-            raise DataError(message)
+            raise DataError(f"select_density: cv must be an integer in [2, {len(X)}], the observations; got {cv}.")
         # Rows may be sorted by value, so the folds are cut from a random order.
         order = np.random.default_rng(seed_sequence(random_state)).permutation(len(X))
         folds = np.array_split(order, cv)

@@ -15,8 +15,6 @@ from mercer._plain import plain
 from mercer.errors import DataError
 from mercer.estimation._densities.family import Family
 
-__all__ = ["Conjugate", "PredictiveDensity"]
-
 Own = TypeVar("Own", bound="Conjugate")
 
 
@@ -63,11 +61,9 @@ class Conjugate(Family):
         name = type(self).__name__
         x, groups = self._check_observations(X), np.asarray(groups)
         if groups.shape != x.shape or x.ndim != 1 or groups.dtype.kind not in "iu" or (groups < 0).any():
-            message = f"{name}: groups must be one non-negative integer for each of {x.size} observations."
-            raise DataError(message)
+            raise DataError(f"{name}: groups must be one non-negative integer for each of {x.size} observations.")
         if n_groups is not None and groups.size and groups.max() >= n_groups:
-            message = f"{name}: groups must be below n_groups={n_groups}; got {groups.max()}."
-            raise DataError(message)
+            raise DataError(f"{name}: groups must be below n_groups={n_groups}; got {groups.max()}.")
         # Conjugate posteriors need the counts and sums of each group only.
         return self.update_sums(
             np.bincount(groups, minlength=n_groups or 0), np.bincount(groups, weights=x, minlength=n_groups or 0)
@@ -237,18 +233,18 @@ class Conjugate(Family):
         if not inside.all():
             low, high = self._support
             kind = "whole numbers" if self._whole else "finite numbers"
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: observations must be {kind} in [{low:g}, {high:g}]; got "
                 f"{x[~inside].flat[0]:g}. Drop such observations."
             )
-            raise DataError(message)
         return x
 
     def _read_observations(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
         x = self._check_observations(X)
         if x.ndim == 0:
-            message = f"{type(self).__name__}: observations lie along the first axis; got a single number. Give [x]."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: observations lie along the first axis; got a single number. Give [x]."
+            )
         if sample_weight is None:
             return x, np.ones((len(x),) + (1,) * (x.ndim - 1))
         weight = read_weight(type(self).__name__, sample_weight, len(x))

@@ -22,8 +22,6 @@ from mercer.estimation._densities.discrete import (
 )
 from mercer.estimation._densities.gamma_beta import BetaDensity, GammaDensity
 
-__all__ = ["BetaBernoulli", "BetaBinomial", "BetaGeometric", "DirichletCategorical", "GammaExponential", "GammaPoisson"]
-
 _POSITIVE = (0.0, np.inf, "neither")
 
 
@@ -267,8 +265,7 @@ class DirichletCategorical(Conjugate):
         name = type(self).__name__
         value = read_numbers(name, "concentration", self.concentration, 0, closed="neither", error=ParameterError)
         if value.ndim == 0:
-            message = f"{name}: concentration must have one entry for each category; got a single number."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: concentration must have one entry for each category; got a single number.")
         object.__setattr__(self, "concentration", value)
 
     @property
@@ -314,8 +311,7 @@ class DirichletCategorical(Conjugate):
 
     def update_sums(self, count: Any, total: Any) -> "DirichletCategorical":
         """Refuse: a sum of category indices carries no information."""
-        message = "DirichletCategorical: needs a count for each category; use update_counts."
-        raise DataError(message)
+        raise DataError("DirichletCategorical: needs a count for each category; use update_counts.")
 
     def log_predictive(self, X: Any) -> np.ndarray:
         """Return the log-probability of each of some new observations: that of the expected probabilities."""

@@ -9,8 +9,6 @@ from mercer._base.reading import read_weight
 from mercer.errors import DataError
 from mercer.optim import numerical_gradient
 
-__all__ = ["data_log_likelihood", "log_likelihood_gradient"]
-
 
 def data_log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
     """Return the log-likelihood of a data set: the sum of the log-densities of its observations.
@@ -79,8 +77,7 @@ def log_likelihood_gradient(
     """
     x = np.asarray(X, dtype=np.float64)
     if x.ndim == 0 or len(x) == 0:
-        message = f"log_likelihood_gradient: X must hold at least one observation; got shape {x.shape}."
-        raise DataError(message)
+        raise DataError(f"log_likelihood_gradient: X must hold at least one observation; got shape {x.shape}.")
     weight = read_weight("log_likelihood_gradient", sample_weight, len(x))
     if theta is not None:
         point = np.atleast_1d(np.asarray(theta, dtype=np.float64))
@@ -90,9 +87,8 @@ def log_likelihood_gradient(
         return numerical_gradient(lambda at: float(weight @ np.asarray(density(x, at), dtype=np.float64)), point)
     # Estimators have a method of that name too, which is their mean log-likelihood.
     if not (hasattr(density, "score") and hasattr(density, "fisher_information")):
-        message = (
+        raise DataError(
             f"log_likelihood_gradient: {type(density).__name__} has no score by its parameters. Give a function of "
             f"observations and parameters, and theta."
         )
-        raise DataError(message)
     return np.tensordot(weight, density.score(x), axes=1)

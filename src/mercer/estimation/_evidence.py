@@ -13,8 +13,6 @@ from mercer._solver.quadrature import integrate_box
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior, maximum_a_posteriori
 
-__all__ = ["Evidence", "laplace_evidence", "monte_carlo_evidence", "quadrature_evidence"]
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -78,22 +76,21 @@ def quadrature_evidence(
     )
     top = joint(low + look * (high - low)).max()
     if not np.isfinite(top):
-        message = "quadrature_evidence: likelihood times prior is zero between the limits. Move them."
-        raise DataError(message)
+        raise DataError("quadrature_evidence: likelihood times prior is zero between the limits. Move them.")
     # Between the points of the first look the integrand may exceed its largest value there, but not overflow.
     integral = integrate_box(
         lambda at: np.exp(np.minimum(joint(at) - top, 600.0)), low, high, tol=tol, subject="quadrature_evidence"
     )
     if integral.value == 0:
-        message = "quadrature_evidence: the integral is zero; a prior of whole numbers has sums and no integrals."
-        raise DataError(message)
+        raise DataError(
+            "quadrature_evidence: the integral is zero; a prior of whole numbers has sums and no integrals."
+        )
     if not integral.error <= max(1e-6, 10 * tol) * integral.value:
-        message = (
+        raise DataError(
             f"quadrature_evidence: the integral of likelihood times prior does not settle (relative error "
             f"{integral.error / integral.value:.2g}); the posterior may be improper. Use a proper prior, or move the "
             f"limits."
         )
-        raise DataError(message)
     return Evidence(float(top + np.log(integral.value)), integral.error / integral.value, "quadrature")
 
 
@@ -133,11 +130,10 @@ def laplace_evidence(
     mode = maximum_a_posteriori(log_density, prior, X, start, **options)
     sign, determinant = np.linalg.slogdet(mode.information)
     if sign <= 0 or not np.isfinite(determinant):
-        message = (
+        raise DataError(
             "laplace_evidence: the posterior must have a maximum with negative curvature; at the point found it has "
             "none. Begin elsewhere, or use quadrature_evidence."
         )
-        raise DataError(message)
     p = len(mode.parameters)
     # Second order about the mode: p(D | t) p(t) (2 pi)^(p/2) det(H)^(-1/2), with H minus the Hessian of the logarithm.
     value = mode.log_likelihood + mode.log_prior + 0.5 * (p * np.log(2 * np.pi) - determinant)
@@ -186,8 +182,7 @@ def monte_carlo_evidence(
     """
     X = np.asarray(X)
     if n_samples < 2:
-        message = f"monte_carlo_evidence: n_samples must be an integer in [2, inf); got {n_samples!r}."
-        raise DataError(message)
+        raise DataError(f"monte_carlo_evidence: n_samples must be an integer in [2, inf); got {n_samples!r}.")
     seeds = seed_sequence(random_state).spawn(n_parameters)
     density = as_density(prior, "monte_carlo_evidence")
     draws = [np.asarray(density.sample(n_samples, np.random.default_rng(seed))) for seed in seeds]

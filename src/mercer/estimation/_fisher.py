@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["JeffreysPrior", "cramer_rao_bound", "fisher_information"]
-
 # The relative step of central differences of the log-density: the cube root of the rounding of a double.
 _STEP = 6e-6
 # The relative step of second differences: the fourth root of the rounding of a double.
@@ -62,24 +60,22 @@ def fisher_information(
            [0. , 0.5]])
     """
     if method not in _METHODS:
-        message = f"fisher_information: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"fisher_information: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}."
+        )
     names = _list_parameters(density)
     chosen = list(parameters) if parameters is not None else names
     if not chosen or not set(chosen) <= set(names):
-        message = f"fisher_information: parameters must be among {', '.join(names)}; got {parameters!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"fisher_information: parameters must be among {', '.join(names)}; got {parameters!r}.")
     if not getattr(density, "_fixed_support", True):
-        message = (
+        raise DataError(
             f"fisher_information: the support of {type(density).__name__} depends on its parameters, so that there "
             f"is no Fisher information. Simulate the estimator with simulate_risk."
         )
-        raise DataError(message)
     if method in ("auto", "exact") and _has_closed_form(density):
         return n * _choose_entries(density, names, chosen)
     if method == "exact":
-        message = f"fisher_information: {type(density).__name__} has no closed form. Use method='monte_carlo'."
-        raise DataError(message)
+        raise DataError(f"fisher_information: {type(density).__name__} has no closed form. Use method='monte_carlo'.")
     x = density.sample(n_samples, random_state)
     if method == "hessian":
         return n * -_mean_hessian(density, chosen, x)
@@ -109,8 +105,9 @@ def cramer_rao_bound(information: Any) -> np.ndarray:
     """
     matrix = np.atleast_2d(read_numbers("cramer_rao_bound", "information", information))
     if np.linalg.matrix_rank(matrix, hermitian=True) < len(matrix):
-        message = "cramer_rao_bound: the information is singular; no unbiased estimator of all parameters exists."
-        raise DataError(message)
+        raise DataError(
+            "cramer_rao_bound: the information is singular; no unbiased estimator of all parameters exists."
+        )
     return np.linalg.inv(matrix)
 
 
@@ -172,11 +169,10 @@ def _list_parameters(density: Any) -> list[str]:
     if is_dataclass(density):
         # Fields that are no floats, such as counts and names, are settings, and the information is about parameters.
         return [part.name for part in fields(density) if isinstance(getattr(density, part.name), float)]
-    message = (
+    raise ParameterError(
         f"fisher_information: the density must be a frozen dataclass with its parameters as fields; got "
         f"{type(density).__name__}. Use a density of mercer.estimation."
     )
-    raise ParameterError(message)
 
 
 def _has_closed_form(density: Any) -> bool:
@@ -205,19 +201,19 @@ def _set_parameters(density: Any, values: dict[str, Any]) -> Any:
     for name in ("density", "belief"):
         if is_dataclass(getattr(density, name, None)):
             return replace(density, **{name: _set_parameters(getattr(density, name), values)})
-    message = f"fisher_information: {', '.join(values)} of {type(density).__name__} cannot be changed one by one."
-    raise DataError(message)
+    raise DataError(
+        f"fisher_information: {', '.join(values)} of {type(density).__name__} cannot be changed one by one."
+    )
 
 
 def _read_value(density: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(density.parameters()[name], dtype=np.float64)
     except (AttributeError, TypeError, ValueError):
-        message = (
+        raise DataError(
             f"fisher_information: differences are taken by parameters that are numbers; {name!r} of "
             f"{type(density).__name__} is none. Use the information of its members."
-        )
-        raise DataError(message) from None
+        ) from None
 
 
 def _shift(density: Any, steps: dict[str, Any], x: np.ndarray) -> np.ndarray:
@@ -238,11 +234,10 @@ def _numerical_scores(density: Any, names: list[str], x: np.ndarray) -> np.ndarr
 def _mean_hessian(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
     """Return the mean over observations of the second derivatives of their log-densities by the parameters."""
     if not getattr(density, "_twice_differentiable", True):
-        message = (
+        raise DataError(
             f"fisher_information: the log-density of {type(density).__name__} has a kink and no second derivatives "
             f"there. Use method='exact' or 'monte_carlo'."
         )
-        raise DataError(message)
     step = {name: _WIDE_STEP * np.maximum(1.0, np.abs(_read_value(density, name))) for name in names}
     # Means of the four shifted log-densities; their difference is what a mean of differences would be.
     rows = []

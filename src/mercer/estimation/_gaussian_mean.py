@@ -13,8 +13,6 @@ from mercer.estimation._densities.continuous import GaussianDensity
 from mercer.estimation._densities.family import read_rows
 from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 
-__all__ = ["GaussianMean", "GaussianVectorMean"]
-
 _LINE = (-np.inf, np.inf, "neither")
 _POSITIVE = (0.0, np.inf, "neither")
 
@@ -127,8 +125,7 @@ class GaussianVectorMean:
         name = type(self).__name__
         location = read_numbers(name, "location", self.location, closed="neither", error=ParameterError)
         if location.ndim != 1:
-            message = f"{name}: location must have shape (d,); got shape {location.shape}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: location must have shape (d,); got shape {location.shape}.")
         object.__setattr__(self, "location", location)
         # Spread is the covariance of the mean's own distribution, noise that of an observation about the mean.
         for part in ("spread", "noise"):

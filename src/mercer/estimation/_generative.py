@@ -9,8 +9,6 @@ from mercer._base.density import as_density
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._densities.continuous import GaussianDensity, LaplaceDensity
 
-__all__ = ["GenerativeRegression"]
-
 _NOISES = {"gaussian": GaussianDensity(), "laplace": LaplaceDensity()}
 
 
@@ -66,8 +64,9 @@ class GenerativeRegression:
         GenerativeRegression
         """
         if isinstance(noise, str) and noise not in _NOISES:
-            message = f"GenerativeRegression: noise must be 'gaussian', 'laplace' or a density; got {noise!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"GenerativeRegression: noise must be 'gaussian', 'laplace' or a density; got {noise!r}."
+            )
         model = cls(function, _NOISES[noise] if isinstance(noise, str) else noise, multiplicative)
         fitted = as_density(model.noise, "GenerativeRegression").fit(model._residuals(X, y))
         return cls(function, fitted, multiplicative)
@@ -123,10 +122,12 @@ class GenerativeRegression:
     def _residuals(self, X: Any, y: Any) -> np.ndarray:
         centre, y = self.predict(X), np.asarray(y, dtype=np.float64)
         if centre.shape != y.shape:
-            message = f"GenerativeRegression: y must have the shape of the predictions, {centre.shape}; got {y.shape}."
-            raise DataError(message)
+            raise DataError(
+                f"GenerativeRegression: y must have the shape of the predictions, {centre.shape}; got {y.shape}."
+            )
         if self.multiplicative and (centre == 0).any():
-            message = "GenerativeRegression: multiplicative noise needs a function that is nowhere zero at the rows."
-            raise DataError(message)
+            raise DataError(
+                "GenerativeRegression: multiplicative noise needs a function that is nowhere zero at the rows."
+            )
         # Multiplicative noise: y = f(x) (1 + e), so e = y / f(x) - 1. Additive noise: e = y - f(x).
         return y / centre - 1 if self.multiplicative else y - centre

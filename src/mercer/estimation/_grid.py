@@ -11,8 +11,6 @@ from mercer._base.reading import read_numbers, read_weight
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior
 
-__all__ = ["GridPosterior", "grid_posterior", "measure_cells"]
-
 
 @dataclass(frozen=True, eq=False)
 class GridPosterior:
@@ -165,8 +163,9 @@ def grid_posterior(
     X = np.asarray(X)
     grid = tuple(_check_axis(axis) for axis in axes)
     if len(grid) not in (1, 2):
-        message = f"grid_posterior: a grid has one or two parameters; got {len(grid)}. Use the Laplace approximation."
-        raise DataError(message)
+        raise DataError(
+            f"grid_posterior: a grid has one or two parameters; got {len(grid)}. Use the Laplace approximation."
+        )
     weight = read_weight("grid_posterior", sample_weight, len(X)) if len(X) else np.zeros(0)
     points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1)
     logs = np.empty(points.shape[:-1])
@@ -175,8 +174,9 @@ def grid_posterior(
     # The integral of likelihood times prior by trapezoids, in log space: with many observations it underflows.
     total = float(logsumexp(logs, b=measure_cells(grid)))
     if not np.isfinite(total):
-        message = "grid_posterior: likelihood times prior is zero, or not a number, on all of the grid. Widen it."
-        raise DataError(message)
+        raise DataError(
+            "grid_posterior: likelihood times prior is zero, or not a number, on all of the grid. Widen it."
+        )
     return GridPosterior(grid, logs - total, total)
 
 
@@ -200,8 +200,7 @@ def _log_joint(log_density: Any, prior: Any, X: np.ndarray, weight: np.ndarray, 
 def _check_axis(axis: Any) -> np.ndarray:
     values = read_numbers("grid_posterior", "an axis", axis, closed="neither")
     if values.ndim != 1 or len(values) < 3 or not (np.diff(values) > 0).all():
-        message = "grid_posterior: an axis must have at least three increasing values. Sort them."
-        raise DataError(message)
+        raise DataError("grid_posterior: an axis must have at least three increasing values. Sort them.")
     return values
 
 

@@ -9,8 +9,6 @@ from mercer._base.density import read_gaussian
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["cross_entropy", "entropy", "gaussian_divergence", "kl_divergence", "mutual_information"]
-
 
 def entropy(p: Any, *, base: float | None = None) -> Any:
     """Compute the entropy, -sum p log p, along the last axis; 0 log 0 is 0.
@@ -107,8 +105,7 @@ def mutual_information(joint: Any, *, base: float | None = None) -> Any:
     """
     table = read_numbers("mutual_information", "joint", joint, 0.0)
     if table.ndim < 2 or not (table.sum(axis=(-2, -1)) > 0).all():
-        message = f"mutual_information: joint must be a table with a positive entry; got shape {table.shape}."
-        raise DataError(message)
+        raise DataError(f"mutual_information: joint must be a table with a positive entry; got shape {table.shape}.")
     table = table / table.sum(axis=(-2, -1), keepdims=True)
     # The divergence of the joint table from the product of its margins: H(X) + H(Y) - H(X, Y) without cancellation.
     product = table.sum(axis=-1, keepdims=True) * table.sum(axis=-2, keepdims=True)
@@ -137,8 +134,7 @@ def gaussian_divergence(first: Any, second: Any) -> float:
     """
     (mean, covariance), (other, scale) = (read_gaussian("gaussian_divergence", density) for density in (first, second))
     if mean.shape != other.shape:
-        message = f"gaussian_divergence: both must have as many columns; got {len(mean)} and {len(other)}."
-        raise DataError(message)
+        raise DataError(f"gaussian_divergence: both must have as many columns; got {len(mean)} and {len(other)}.")
     offset = other - mean
     # KL(p | q) = (tr(S_q^-1 S_p) + d' S_q^-1 d - k + log det S_q - log det S_p) / 2 with d the gap of the means.
     trace = np.trace(np.linalg.solve(scale, covariance))
@@ -156,6 +152,5 @@ def _unit(subject: str, base: float | None) -> float:
     if base is None:
         return 1.0
     if not base > 0 or base == 1:
-        message = f"{subject}: base must be a positive number other than 1; got {base!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: base must be a positive number other than 1; got {base!r}.")
     return float(np.log(base))

@@ -8,8 +8,6 @@ from scipy.special import hyp1f1
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError
 
-__all__ = ["james_stein", "james_stein_risk"]
-
 
 def james_stein(X: Any, variance: Any = None, *, target: Any = 0.0, positive: bool = True) -> np.ndarray:
     """Estimate the mean of d >= 3 coordinates by shrinking the sample mean.
@@ -48,11 +46,10 @@ def james_stein(X: Any, variance: Any = None, *, target: Any = 0.0, positive: bo
     """
     rows = read_numbers("james_stein", "X", X, closed="neither")
     if rows.ndim != 2 or rows.shape[1] < 3:
-        message = (
+        raise DataError(
             f"james_stein: X must have rows of three coordinates or more; got shape {rows.shape}. In one and two "
             f"dimensions nothing beats the mean everywhere; use it."
         )
-        raise DataError(message)
     d = rows.shape[1]
     mean = rows.mean(axis=0)
     offset = mean - np.broadcast_to(read_numbers("james_stein", "target", target), (d,))
@@ -74,8 +71,7 @@ def _mean_variance(rows: np.ndarray, variance: Any) -> float:
         return float(read_numbers("james_stein", "variance", variance, 0.0, closed="neither")) / n
     freedom = (n - 1) * d
     if freedom == 0:
-        message = "james_stein: the variance cannot be estimated from one row. Give variance."
-        raise DataError(message)
+        raise DataError("james_stein: the variance cannot be estimated from one row. Give variance.")
     # Divided by freedom + 2 and not by freedom: the factor that minimises the risk when the variance is estimated.
     return float(np.square(rows - rows.mean(axis=0)).sum()) / (freedom + 2) / n
 
@@ -106,8 +102,7 @@ def james_stein_risk(norm: Any, d: int, variance: float = 1.0) -> np.ndarray:
     array([ 2., 10.])
     """
     if d < 3:
-        message = f"james_stein_risk: d must be an integer in [3, inf); got {d!r}."
-        raise DataError(message)
+        raise DataError(f"james_stein_risk: d must be an integer in [3, inf); got {d!r}.")
     half = np.square(read_numbers("james_stein_risk", "norm", norm, 0.0)) / (2 * variance)
     # E[1/chi2] = e^-h 1F1(d/2 - 1; d/2; h) / (d - 2); Kummer's transformation has no large factors to cancel.
     inverse = hyp1f1(1.0, d / 2, -half) / (d - 2)

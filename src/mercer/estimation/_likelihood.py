@@ -17,8 +17,6 @@ from mercer.estimation._densities.density import IndependentDensity, MixtureDens
 from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
 
-__all__ = ["Estimate", "maximum_a_posteriori", "maximum_likelihood"]
-
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -51,8 +49,9 @@ class Estimate:
         try:
             return np.linalg.inv(self.information)
         except np.linalg.LinAlgError:
-            message = "Estimate: the information is singular; some parameters do not change the likelihood. Fix them."
-            raise DataError(message) from None
+            raise DataError(
+                "Estimate: the information is singular; some parameters do not change the likelihood. Fix them."
+            ) from None
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -175,8 +174,7 @@ def _climb(
 ) -> Estimate:
     X = np.asarray(X)
     if X.ndim == 0 or len(X) == 0:
-        message = f"{subject}: X must hold at least one observation; got shape {X.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: X must hold at least one observation; got shape {X.shape}.")
     weight = read_weight(subject, sample_weight, len(X))
     total = weight.sum()
 
@@ -199,8 +197,9 @@ def _climb(
 
     start = np.atleast_1d(np.asarray(start, dtype=np.float64))
     if not np.isfinite(cost(start)):
-        message = f"{subject}: the observations must have a finite log-density at start; got {-cost(start):g}. Move it."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the observations must have a finite log-density at start; got {-cost(start):g}. Move it."
+        )
     gradient = None if score is None else slope
     kinked = _KinkedPrior.read(prior, total) if method in ("auto", "proximal_gradient") else None
     with warnings.catch_warnings():
@@ -219,8 +218,11 @@ def _climb(
             gradient = None if score is None else own_slope
             result = minimize(smooth, start, method="proximal_gradient", grad=gradient, penalty=kinked, **options)
     if not result.converged and result.reason not in ("callback", "interrupt"):
-        message = f"{subject}: the search did not converge ({result.message}) Allow more steps by stop=, or move start."
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warnings.warn(
+            f"{subject}: the search did not converge ({result.message}) Allow more steps by stop=, or move start.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     # On both sides of a kink the log-prior is straight, so that the likelihood has all of the curvature.
     information = total * numerical_hessian(cost if kinked is None else smooth, result.x)
     return Estimate(result.x, likelihood(result.x), log_prior(prior, result.x), information, result)

@@ -10,8 +10,6 @@ from mercer._base.reading import read_numbers
 from mercer.errors import DataError
 from mercer.optim import GradientNorm, MaxIter, TargetValue, minimize
 
-__all__ = ["MaximumEntropy", "maximum_entropy"]
-
 
 @dataclass(frozen=True, eq=False)
 class MaximumEntropy:
@@ -68,18 +66,16 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
     f = read_numbers(subject, "features", features, closed="neither")
     m = np.atleast_1d(read_numbers(subject, "targets", targets, closed="neither"))
     if f.ndim != 2 or f.shape[1] != len(m) or len(f) == 0:
-        message = f"{subject}: features must have shape (m, {len(m)}), a column for each target; got {f.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: features must have shape (m, {len(m)}), a column for each target; got {f.shape}.")
     size = np.ones(len(f)) if sizes is None else read_numbers(subject, "sizes", sizes, 0.0, closed="neither")
     if len(m) == 0:
         return _describe_constraints(np.log(size), f, m, size, np.zeros(0))
     low, high = f.min(axis=0), f.max(axis=0)
     if not ((low < m) & (m < high)).all():
         k = int(np.argmin((low < m) & (m < high)))
-        message = (
+        raise DataError(
             f"{subject}: target {k} must be between {low[k]:g} and {high[k]:g}, the feature's range; got {m[k]:g}."
         )
-        raise DataError(message)
     # Features are centred at their targets and scaled, so that the same tolerance suits all.
     scale = high - low
     # g has expected value zero at the answer.
@@ -88,11 +84,10 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
     answer = _describe_constraints(g @ multipliers + np.log(size), f, m, size, multipliers / scale)
     # A thousand times the tolerance of the solver: beyond it the targets are at fault, not rounding.
     if answer.residual > 1e3 * tol * scale.max():
-        message = (
+        raise DataError(
             f"{subject}: no distribution on these points has the expected values {m}; the nearest found is off by "
             f"{answer.residual:.3g}. Check that the targets agree with each other."
         )
-        raise DataError(message)
     return answer
 
 

@@ -9,8 +9,6 @@ from scipy.optimize import minimize_scalar
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["optimal_prediction"]
-
 _NAMED = ("squared", "absolute", "zero_one", "pinball")
 
 
@@ -57,17 +55,15 @@ def optimal_prediction(
     share = np.ones_like(outcomes) if weights is None else read_numbers(subject, "weights", weights, 0.0)
     outcomes, share = np.broadcast_arrays(outcomes, share)
     if outcomes.ndim == 0 or outcomes.shape[-1] == 0 or not (share.sum(axis=-1) > 0).all():
-        message = f"{subject}: values need a last axis with a positive weight; got shape {outcomes.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: values need a last axis with a positive weight; got shape {outcomes.shape}.")
     if callable(loss):
         flat = zip(outcomes.reshape(-1, outcomes.shape[-1]), share.reshape(-1, share.shape[-1]), strict=True)
         return np.array([_search_minimum(v, w, loss, candidates) for v, w in flat]).reshape(outcomes.shape[:-1])
     if loss not in _NAMED or (loss == "pinball") != (quantile is not None):
-        message = (
+        raise ParameterError(
             f"{subject}: loss must be a callable or one of {', '.join(map(repr, _NAMED))}, with quantile for 'pinball' "
             f"alone; got {loss!r} and quantile={quantile!r}."
         )
-        raise ParameterError(message)
     if loss == "squared":
         return (share * outcomes).sum(axis=-1) / share.sum(axis=-1)
     if loss == "zero_one":
@@ -102,8 +98,9 @@ def _search_minimum(outcomes: np.ndarray, share: np.ndarray, loss: Callable[[Any
     points = np.linspace(outcomes.min(), outcomes.max(), 201) if candidates is None else np.asarray(candidates)
     risks = np.array([risk(point) for point in points])
     if not np.isfinite(risks).any():
-        message = "optimal_prediction: the loss must be finite somewhere; got none among the candidates. Give others."
-        raise DataError(message)
+        raise DataError(
+            "optimal_prediction: the loss must be finite somewhere; got none among the candidates. Give others."
+        )
     best = int(np.nanargmin(risks))
     if candidates is not None or points[0] == points[-1]:
         return float(points[best])

@@ -13,16 +13,6 @@ from mercer._base.reading import read_numbers
 from mercer.errors import DataError
 from mercer.estimation._fisher import cramer_rao_bound, fisher_information
 
-__all__ = [
-    "EstimatorRisk",
-    "LargeSamples",
-    "excess_kurtosis",
-    "running_means",
-    "simulate_large_samples",
-    "simulate_risk",
-    "standardised_sums",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class EstimatorRisk:
@@ -113,10 +103,9 @@ def simulate_risk(
     array([-0.2])
     """
     if n_samples < 1 or n_repeats < 2:
-        message = (
+        raise DataError(
             f"simulate_risk: n_samples must be 1 or more and n_repeats 2 or more; got {n_samples} and {n_repeats}."
         )
-        raise DataError(message)
     named = any(hasattr(sample, name) for name in ("sample", "rvs", "resample"))
     draw = as_density(sample, "simulate_risk").sample if named else sample
     truth = np.atleast_1d(read_numbers("simulate_risk", "truth", truth))
@@ -125,8 +114,7 @@ def simulate_risk(
     estimates = [np.atleast_1d(estimator(draw(n_samples, np.random.default_rng(seed)))) for seed in seeds]
     stacked = np.asarray(estimates, dtype=np.float64)
     if stacked.shape[1:] != truth.shape:
-        message = f"simulate_risk: the estimator gives shape {stacked.shape[1:]} where truth has {truth.shape}."
-        raise DataError(message)
+        raise DataError(f"simulate_risk: the estimator gives shape {stacked.shape[1:]} where truth has {truth.shape}.")
     return EstimatorRisk(truth, stacked)
 
 
@@ -207,11 +195,10 @@ def simulate_large_samples(
     values = density.parameters() if hasattr(density, "fisher_information") else {}
     names = list(values)
     if parameter not in names or np.ndim(values[parameter]):
-        message = (
+        raise DataError(
             f"simulate_large_samples: parameter must be a single number among {', '.join(names) or 'no parameters'} of "
             f"{type(density).__name__}; got {parameter!r}."
         )
-        raise DataError(message)
     seeds = seed_sequence(random_state).spawn(len(sizes))
     truth = float(values[parameter])
     risks = [
@@ -290,12 +277,12 @@ def standardised_sums(density: Any, n_terms: int, n_sums: int, *, random_state: 
     """
     density = as_density(density, "standardised_sums")
     if not all(hasattr(density, name) for name in ("mean", "variance")):
-        message = f"standardised_sums: the density must have mean and variance; got {type(density).__name__} without."
-        raise DataError(message)
+        raise DataError(
+            f"standardised_sums: the density must have mean and variance; got {type(density).__name__} without."
+        )
     drawn = density.sample(n_terms * n_sums, random_state)
     if drawn.size != n_terms * n_sums:
-        message = f"standardised_sums: terms must be single numbers; got draws of shape {drawn.shape[1:]}."
-        raise DataError(message)
+        raise DataError(f"standardised_sums: terms must be single numbers; got draws of shape {drawn.shape[1:]}.")
     # Terms along the first axis: sums of independent draws.
     sums = drawn.reshape(n_terms, n_sums).sum(axis=0)
     return (sums - n_terms * density.mean) / np.sqrt(n_terms * density.variance)

@@ -6,8 +6,6 @@ from mercer._base.candidate import Candidate, Shape
 from mercer.gaussian_process._regressor import GaussianProcessRegressor
 from mercer.kernels import RBF, Constant, White
 
-__all__ = ["CANDIDATES"]
-
 # The most rows: each fit climbs the evidence by about thirty Cholesky factors.
 _MOST_ROWS = 1_000
 

@@ -20,8 +20,6 @@ from mercer.gaussian_process._covariance import make_covariance, make_default_ke
 from mercer.gaussian_process._device_laplace import average_sigmoids_on_device, predict_latent_on_device
 from mercer.gaussian_process._laplace import LaplaceModel, average_sigmoids, predict_latent
 
-__all__ = ["ClassPrediction"]
-
 # Values in a tile of kernel values between rows to predict and points: 16 MB of float64.
 _TILE = 2**21
 
@@ -73,11 +71,10 @@ class ClassPrediction(Estimator):
         """
         xp, rows, dtype = self._read_rows(X)
         if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
-            message = (
+            raise UnsupportedError(
                 "one_vs_one multi-class mode does not support predicting probability estimates. Use one_vs_rest mode "
                 "instead."
             )
-            raise UnsupportedError(message)
         return xp.astype(self._compute_probabilities(xp, rows), dtype, copy=False)
 
     def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -93,12 +90,11 @@ class ClassPrediction(Estimator):
         """
         xp, rows, dtype = self._read_rows(X)
         if self.n_classes_ > 2:
-            message = (
+            raise UnsupportedError(
                 "Returning the mean and variance of the latent function f is only supported for binary "
                 "classification, received "
                 f"{self.n_classes_} classes."
             )
-            raise UnsupportedError(message)
         mean, variance = self._predict_latent(xp, rows, 0)
         return xp.astype(mean, dtype, copy=False), xp.astype(variance, dtype, copy=False)
 

@@ -30,8 +30,6 @@ from mercer.gaussian_process._laplace import LaplaceEvidence
 from mercer.gaussian_process._targets import check_classes, list_problems
 from mercer.kernels import Kernel
 
-__all__ = ["GaussianProcessClassifier"]
-
 
 class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Estimator):
     """Gaussian process classification.
@@ -138,12 +136,14 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
     def _check_structure(self) -> None:
         for model in vars(self).get("models_", ()):
             if model.rows.max(initial=-1) >= len(self.X_train_) or len(self.kernels_) != len(self.models_):
-                message = "GaussianProcessClassifier.models_ must have rows of X_train_; the file's have others."
-                raise ModelFileError(message)
+                raise ModelFileError(
+                    "GaussianProcessClassifier.models_ must have rows of X_train_; the file's have others."
+                )
         n_models = len(vars(self).get("models_", ()))
         if n_models and n_models not in (1, len(self.classes_), len(self.classes_) * (len(self.classes_) - 1) // 2):
-            message = "GaussianProcessClassifier.models_ must be one, one a class or one a pair; the file has others."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                "GaussianProcessClassifier.models_ must be one, one a class or one a pair; the file has others."
+            )
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GaussianProcessClassifier":
@@ -163,8 +163,7 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         self : GaussianProcessClassifier
         """
         if isinstance(self.kernel, CompoundKernel):
-            message = "kernel cannot be a CompoundKernel"
-            raise ParameterError(message)
+            raise ParameterError("kernel cannot be a CompoundKernel")
         source, rows = self._open_process(X, y, sample_weight, self._prior(), "labels")
         problems, known = self._prepare(source, rows)
         outcome = self._drive(
@@ -254,11 +253,10 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
             self._refuse_weights()
 
     def _refuse_weights(self) -> None:
-        message = (
+        raise UnsupportedError(
             f"{type(self).__name__}: sample_weight cannot be used with white noise in the kernel, which tells a "
             f"row from its repetition; got {self.kernel}. Drop the noise, or repeat the rows."
         )
-        raise UnsupportedError(message)
 
     def _list_attributes(self, problems: list[Any], state: ClimbState) -> dict[str, Any]:
         """Return the fitted attributes of a `state` of the climb."""
@@ -325,12 +323,10 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         check_is_fitted(self)
         if theta is None:
             if eval_gradient:
-                message = "Gradient can only be evaluated for theta!=None"
-                raise ParameterError(message)
+                raise ParameterError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
         if eval_gradient and len(self.models_) > 1:
-            message = "Gradient of log-marginal-likelihood not implemented for multi-class GPC."
-            raise UnsupportedError(message)
+            raise UnsupportedError("Gradient of log-marginal-likelihood not implemented for multi-class GPC.")
         thetas = self._split_theta(np.asarray(theta, dtype=np.float64))
         evaluations = [self._evaluate_problem(number, part, eval_gradient) for number, part in enumerate(thetas)]
         if not clone_kernel:
@@ -344,8 +340,9 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         """Return the hyper-parameters of each problem, from one vector for all or one after the other."""
         size, count = len(make_covariance(self.kernels_[0], type(self).__name__).theta), len(self.kernels_)
         if len(theta) not in (size, size * count):
-            message = f"Shape of theta must be either {size} or {size * count}. Obtained theta with shape {len(theta)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Shape of theta must be either {size} or {size * count}. Obtained theta with shape {len(theta)}."
+            )
         return [theta] * count if len(theta) == size else list(theta.reshape(count, size))
 
     def _evaluate_problem(self, number: int, theta: Array, slope: bool) -> tuple[float, Array]:

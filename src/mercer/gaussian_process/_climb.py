@@ -27,8 +27,6 @@ from mercer.gaussian_process._moves import describe_place, determines, judge_mov
 from mercer.gaussian_process._summit import KNOWN, certify_climb, project_slope
 from mercer.kernels import Kernel
 
-__all__ = ["ClimbState", "climb", "climb_by", "stand_still"]
-
 ESTIMATED = "The evidence and its derivatives are estimates with random probes: their slope bounds nothing."
 KEPT = "Hyper-parameters were kept as given: nothing was optimised."
 # The climb on fewer rows ends where this is left to gain, in nats: its maximum deviates from that of all rows by more.
@@ -215,11 +213,10 @@ def _run_optimizer(
 def _check_evidence(state: ClimbState, kernel: Kernel) -> None:
     """Raise if no start of a problem has a finite evidence; all starts have their first evaluation together."""
     if not np.isfinite(state.value[state.best]).all():
-        message = (
+        raise DataError(
             f"The kernel, {kernel}, is not returning a positive definite matrix of these rows. Try gradually "
             f"increasing the 'alpha' parameter of your estimator, or start from other hyper-parameters."
         )
-        raise DataError(message)
 
 
 def _begin(starts: Array, n_problems: int) -> ClimbState:

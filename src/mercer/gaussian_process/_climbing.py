@@ -18,8 +18,6 @@ from mercer.gaussian_process._covariance import IsKernel, make_covariance, takes
 from mercer.gaussian_process._evidence import Evidence
 from mercer.kernels import Kernel
 
-__all__ = ["Climbing"]
-
 
 class Climbing(LimitedEstimator):
     """An estimator that opens any rows that its kernel takes, and climbs the evidence."""
@@ -66,8 +64,9 @@ class Climbing(LimitedEstimator):
         """Return logarithms of hyper-parameters to start from: those given, and others drawn within the bounds."""
         bounds = kernel.bounds
         if self.n_restarts_optimizer and len(bounds) and not np.isfinite(bounds).all():
-            message = "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
+            )
         children = seed_sequence(self.random_state).spawn(1)[0].spawn(self.n_restarts_optimizer)
         drawn = [np.random.default_rng(child).uniform(bounds[:, 0], bounds[:, 1]) for child in children]
         return np.array([kernel.theta, *drawn])

@@ -31,22 +31,6 @@ from mercer.kernels import (
     White,
 )
 
-__all__ = [
-    "AMPLITUDE",
-    "LENGTHS",
-    "WHITE",
-    "Form",
-    "IsKernel",
-    "find_scale",
-    "has_array_form",
-    "make_covariance",
-    "make_default_kernel",
-    "read_form",
-    "replace_theta",
-    "takes_vectors",
-    "warn_of_bounds",
-]
-
 # Distance from a bound, as a share of the range in logarithms, that counts as being at the bound.
 _NEAR = 1e-2
 # Places in the slope that native code writes; length scales follow.
@@ -76,10 +60,9 @@ def make_default_kernel(fixed: bool = False) -> Kernel:
 def make_covariance(kernel: Any, subject: str) -> Kernel:
     """Return the kernel to compute with, whose theta and bounds are those of the user's `kernel`."""
     if isinstance(kernel, Precomputed):
-        message = (
+        raise UnsupportedError(
             f"{subject}: kernel must be a function of rows; got Precomputed(), which cannot say k(x, x) of others."
         )
-        raise UnsupportedError(message)
     if isinstance(kernel, Kernel):
         return kernel
     return _translate(kernel) or Foreign(kernel)
@@ -288,10 +271,11 @@ def warn_of_bounds(kernel: Any, stacklevel: int) -> None:
             ):
                 # Within a small share of the width of the interval.
                 if close <= _NEAR * min(1.0, high - low):
-                    message = (
+                    warnings.warn(
                         f"The optimal value found for dimension {element} of parameter {parameter.name} is close to "
                         f"the specified {side} bound {value}. {cure} the bound and calling fit again may find a better "
-                        f"value."
+                        f"value.",
+                        ConvergenceWarning,
+                        stacklevel=stacklevel,
                     )
-                    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
             at += 1

@@ -13,15 +13,6 @@ from mercer.gaussian_process._device_cholesky import list_lower_blocks
 from mercer.kernels import Kernel
 from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum_slopes
 
-__all__ = [
-    "centre_rows",
-    "check_device_room",
-    "compute_device_noise",
-    "fill_kernel_blocks",
-    "mark_diagonal",
-    "sum_block_slopes",
-]
-
 
 def centre_rows(kernel: Kernel, xp: Any, X: Array) -> Array:
     """Return the rows minus their mean if the kernel is stationary: squared lengths then cancel least."""
@@ -91,5 +82,6 @@ def check_device_room(subject: str, X: Any, n_values: float, what: str, cure: st
     # Blocks take a sixteenth of the matrices or less, since there are at least two of these.
     free, needed = torch.cuda.mem_get_info(X.device)[0] + cached, 8.5 * n_values
     if needed > free:
-        message = f"{subject}: {what} need {readable(needed)} on {X.device}; {readable(free)} is free. {cure}"
-        raise MemoryForecastError(message)
+        raise MemoryForecastError(
+            f"{subject}: {what} need {readable(needed)} on {X.device}; {readable(free)} is free. {cure}"
+        )

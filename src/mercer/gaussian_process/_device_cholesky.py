@@ -8,8 +8,6 @@ import numpy as np
 from mercer._source.namespace import library_of
 from mercer._types import Array
 
-__all__ = ["factorise_on_device", "invert_lower", "list_lower_blocks", "list_row_blocks", "solve_lower"]
-
 # Rows of a block: products of 4096 reach the rate of long ones on a large GPU, and a block of float64 is 128 MiB.
 BLOCK = 4096
 

@@ -29,8 +29,6 @@ from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, de
 from mercer.kernels import Kernel
 from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes
 
-__all__ = ["DeviceEvidence", "predict_on_device"]
-
 # Step in the logarithms for central differences of kernel values: their error is about 1e-8 of the derivative.
 _STEP = 1e-4
 

@@ -29,8 +29,6 @@ from mercer.gaussian_process._laplace import (
 from mercer.kernels import Kernel
 from mercer.kernels.array_form import compute_diagonal
 
-__all__ = ["DeviceLaplaceEvidence", "average_sigmoids_on_device", "predict_latent_on_device"]
-
 # Values in a tile of kernel values between rows to predict and points: 1 GiB of float64.
 _TILE = 2**27
 # Rows whose sigmoids are averaged at a time: 161 nodes for each are 84 MB of float64.

@@ -32,23 +32,6 @@ from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import Kernel, Prepared
 from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes
 
-__all__ = [
-    "JITTERS",
-    "Evidence",
-    "ExactEvidence",
-    "Measurement",
-    "Posterior",
-    "check_noise",
-    "check_room",
-    "clear_upper",
-    "compute_own_noise",
-    "describe_indefinite",
-    "estimate_rounding",
-    "list_row_tiles",
-    "multiply_own_noise",
-    "sum_own_noise",
-]  # fmt: skip
-
 # Shares of the mean of the diagonal that are added to it, one after the other, until the matrix has a factor.
 JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
 # Bound on errors in units of rounding. The values of about thirty problems, with condition numbers from 1e2 to 1e17 and
@@ -374,5 +357,4 @@ def check_room(subject: str, n: int, copies: float, cure: str) -> None:
 def check_noise(subject: str, d: Array) -> None:
     """Raise unless every row has noise: a weight is how often a row was seen, with other noise each time."""
     if not (d > 0).all():
-        message = f"{subject}: sample_weight needs noise on every row to share out; got alpha=0. Raise alpha."
-        raise DataError(message)
+        raise DataError(f"{subject}: sample_weight needs noise on every row to share out; got alpha=0. Raise alpha.")

@@ -24,8 +24,6 @@ from mercer.gaussian_process._inducing_information import compute_information
 from mercer.gaussian_process._pivots import factorise_pivoted
 from mercer.kernels import Kernel
 
-__all__ = ["InducingEvidence", "choose_points"]
-
 # Rows of a block: with 512 points its kernel values are 4 MB of float64.
 _ROWS = 1024
 # Shares of the mean of the diagonal of Kuu that are added to it: with less, its inverse would be rounding.

@@ -15,8 +15,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.gaussian_process._evidence import multiply_own_noise
 
-__all__ = ["compute_information"]
-
 
 def compute_information(bound: Any, beta: Array, threads: int) -> Array:
     """Return approximate curvatures, a positive semidefinite matrix, for a `Bound` and `beta` = C^-1 Y."""

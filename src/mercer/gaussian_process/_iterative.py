@@ -26,8 +26,6 @@ from mercer.gaussian_process._pivots import factorise_pivoted
 from mercer.gaussian_process._terms import Terms
 from mercer.kernels import Kernel
 
-__all__ = ["IterativeEvidence", "IterativeTerms", "Products"]
-
 # Random vectors of an estimate: its deviation falls with the root of their number, its cost grows with it.
 PROBES = 16
 # Relative residual of a climb: the probes' error is larger than this.

@@ -22,16 +22,6 @@ from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, list_row_tiles
 from mercer.kernels import Kernel
 
-__all__ = [
-    "NO_GAIN",
-    "LaplaceEvidence",
-    "LaplaceModel",
-    "Mode",
-    "average_sigmoids",
-    "compute_mode_slope",
-    "predict_latent",
-]
-
 # Newton steps end where the log posterior, in float64, gains less than this share of itself.
 NO_GAIN = 1e-13
 

@@ -9,11 +9,6 @@ from mercer._types import Array
 from mercer.gaussian_process._evidence import Measurement
 from mercer.gaussian_process._summit import KNOWN, project_slope
 
-__all__ = [
-    "choose_scale", "correct_flat_directions", "describe_place", "determines", "find_curvature", "judge_move",
-    "maximise_model", "place_start", "predict_gain", "rescale", "update_by_secant",
-]  # fmt: skip
-
 # Share of the trace that is added to the diagonal: a model without curvature then has its maximum at the box.
 _RIDGE = 1e-10
 # The least that is added.

@@ -7,8 +7,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.kernels import Kernel
 
-__all__ = ["factorise_pivoted"]
-
 # A pivot with less than this share of the largest variance would add rounding only.
 _LEAST = 1e-12
 

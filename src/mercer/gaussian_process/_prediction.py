@@ -26,8 +26,6 @@ from mercer.gaussian_process._iterative import IterativeEvidence, IterativeTerms
 from mercer.gaussian_process._terms import ExactTerms, InducingTerms, Terms
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["ProcessPrediction"]
-
 # Values in a tile of kernel values between rows to predict and points: 16 MB of float64.
 _TILE = 2**21
 # The most values in rows to predict for which a BLAS computes the product of the mean on one thread in any case.
@@ -89,8 +87,7 @@ class ProcessPrediction(Estimator):
             If asked for with `return_std`; zero where the deviation is.
         """
         if return_std and return_cov:
-            message = "At most one of return_std or return_cov can be requested."
-            raise RuntimeError(message)
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
         if place_of(X) == "device":
             return self._predict_on_device(X, return_std, return_cov, return_gradient)
         rows, dtype = self._read_rows(X)
@@ -139,11 +136,10 @@ class ProcessPrediction(Estimator):
             If asked for; as in :meth:`predict` with white noise of the kernel, and without ``alpha``.
         """
         if getattr(self, "solver_used_", None) != "exact":
-            message = (
+            raise UnsupportedError(
                 f"{type(self).__name__}: leave_one_out needs the factor of all rows; got solver_used_="
                 f"{getattr(self, 'solver_used_', None)!r}. Fit with solver='exact'."
             )
-            raise UnsupportedError(message)
         if is_on_device(self.L_):
             self._need_memory("leave_one_out")
         # (C^-1)_ii is the squared length of column i of the inverse factor, since C^-1 = V^T V.
@@ -195,11 +191,10 @@ class ProcessPrediction(Estimator):
         return results[0] if len(results) == 1 else tuple(results)
 
     def _need_memory(self, what: str) -> None:
-        message = (
+        raise UnsupportedError(
             f"{type(self).__name__}: {what} needs a model in memory; this one is on {vars(self).get('_placement')}. "
             f"Move it with mercer.to_device(model, 'cpu')."
         )
-        raise UnsupportedError(message)
 
     def _predict_in_memory(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
         if not hasattr(self, "X_train_"):
@@ -222,8 +217,7 @@ class ProcessPrediction(Estimator):
 
     def _predict_prior(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
         if gradient:
-            message = f"{type(self).__name__}: return_gradient needs a fitted model; call fit first."
-            raise ParameterError(message)
+            raise ParameterError(f"{type(self).__name__}: return_gradient needs a fitted model; call fit first.")
         kernel = make_covariance(make_default_kernel(True) if self.kernel is None else self.kernel, type(self).__name__)
         k = 1 if self.n_targets is None else self.n_targets
         results = [np.zeros((len(X), k)) if k > 1 else np.zeros(len(X))]
@@ -307,11 +301,10 @@ class ProcessPrediction(Estimator):
     ) -> list[Array]:
         """Return the derivatives by the inputs of means and, with `std`, of deviations."""
         if isinstance(kernel, Foreign):
-            message = (
+            raise UnsupportedError(
                 f"{type(self).__name__}: derivatives by inputs are known for kernels of mercer.kernels; got "
                 f"{self.kernel_}. Write the kernel with those."
             )
-            raise UnsupportedError(message)
         mean = np.empty((*X.shape, alpha.shape[1]))
         spread = np.zeros(X.shape)
         size = max(1, _TILE // points.size)

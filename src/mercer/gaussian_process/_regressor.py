@@ -34,8 +34,6 @@ from mercer.gaussian_process._prediction import ProcessPrediction
 from mercer.gaussian_process._targets import check_targets, compute_scales, read_noise
 from mercer.gaussian_process._tile import make_exact_evidence
 
-__all__ = ["GaussianProcessRegressor"]
-
 # The most rows that "auto" factorises, where memory allows: one evaluation of the evidence then takes minutes on two
 # cores.
 _MOST_EXACT = 12_000
@@ -341,8 +339,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
         """
         if theta is None:
             if eval_gradient:
-                message = "Gradient can only be evaluated for theta!=None"
-                raise ParameterError(message)
+                raise ParameterError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
         if not clone_kernel:
             self.kernel_ = replace_theta(self.kernel_, theta)

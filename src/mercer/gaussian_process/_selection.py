@@ -12,9 +12,6 @@ from sklearn.model_selection import cross_validate
 from mercer.errors import ParameterError
 from mercer.kernels import RBF, Matern, median_length_scale
 
-__all__ = ["KernelSelection", "select_kernel"]
-
-
 # Degrees of polynomial kernels that are tried by default: beyond four, values of rows away from the origin explode.
 _DEGREES = (1, 2, 3, 4)
 
@@ -125,11 +122,10 @@ def select_kernel(
     combined = _combine_settings(estimator, settings)
     by_evidence = isinstance(cv, str) and cv == "evidence"
     if by_evidence and not hasattr(estimator, "log_marginal_likelihood"):
-        message = (
+        raise ParameterError(
             f"select_kernel: cv='evidence' needs a Gaussian process; got {type(estimator).__name__}. Give a number of "
             f"folds as cv."
         )
-        raise ParameterError(message)
     trials, best = [], None
     for name, kernel in named.items():
         for (width, degree), chosen in product(_list_shapes(kernel, widths, degrees, settings), combined):
@@ -163,8 +159,7 @@ def _read_kernels(kernels: Any) -> dict[str, Any]:
     if kernels is None:
         return {"Gaussian": RBF(), "Matern 1/2": Matern(nu=0.5), "Matern 3/2": Matern(nu=1.5)}
     if not isinstance(kernels, dict) or not kernels:
-        message = f"select_kernel: kernels must be a dictionary of names and kernels; got {kernels!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"select_kernel: kernels must be a dictionary of names and kernels; got {kernels!r}.")
     return kernels
 
 
@@ -176,8 +171,7 @@ def _choose_widths(X: Any) -> np.ndarray:
 def _read_values(name: str, values: Any) -> np.ndarray:
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0 or not (numbers > 0).all():
-        message = f"select_kernel: {name} must be one or more numbers in (0, inf); got {numbers.tolist()}."
-        raise ParameterError(message)
+        raise ParameterError(f"select_kernel: {name} must be one or more numbers in (0, inf); got {numbers.tolist()}.")
     return numbers
 
 
@@ -186,11 +180,10 @@ def _combine_settings(estimator: Any, settings: dict[str, Any] | None) -> list[d
     known = estimator.get_params()
     for name, values in (settings or {}).items():
         if name not in known or not isinstance(values, list | tuple | np.ndarray) or not len(values):
-            message = (
+            raise ParameterError(
                 f"select_kernel: settings must have lists of values of parameters of {type(estimator).__name__}; got "
                 f"{name!r} with {values!r}."
             )
-            raise ParameterError(message)
     names = tuple(settings or ())
     return [dict(zip(names, values, strict=True)) for values in product(*(settings or {}).values())]
 
@@ -205,11 +198,10 @@ def _list_shapes(
     """Return the widths and degrees to try of one kernel; NaN and None for what it does not have."""
     has_width, has_degree = _list_parts(kernel, "length_scale"), _list_parts(kernel, "degree")
     if not has_width and not has_degree and not settings:
-        message = (
+        raise ParameterError(
             f"select_kernel: a kernel must have a length_scale or a degree to set, or settings must be given; got "
             f"{kernel!r}."
         )
-        raise ParameterError(message)
     return list(product(widths.tolist() if has_width else [np.nan], degrees.tolist() if has_degree else [None]))
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from mercer._solver import Certificate
 from mercer._types import Array
 
-__all__ = ["KNOWN", "certify_climb", "project_slope"]
-
 STEEPEST = (
     "Largest derivative of the log marginal likelihood by the logarithm of a hyper-parameter, those held at a bound "
     "left out: zero at a local maximum. Other maxima may be higher."

@@ -9,28 +9,25 @@ from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["check_classes", "check_targets", "compute_scales", "list_problems", "read_noise"]
-
 
 def check_targets(y: Array, wanted: int | None) -> None:
     """Raise unless `y` has as many targets as the parameter `n_targets`, here `wanted`, says."""
     seen = y.shape[1] if y.ndim > 1 else 1
     if wanted is not None and seen != wanted:
-        message = (
+        raise DataError(
             f"The number of targets seen in `y` is different from the parameter `n_targets`. Got {seen} != {wanted}."
         )
-        raise DataError(message)
 
 
 def read_noise(subject: str, alpha: Any, n: int) -> np.ndarray:
     """Return the noise variance of each of `n` rows, from one value or one for each row."""
     noise = np.ravel(np.asarray(to_numpy(alpha), dtype=np.float64))
     if len(noise) not in (1, n):
-        message = f"alpha must be a scalar or an array with same number of entries as y. ({len(noise)} != {n})"
-        raise ParameterError(message)
+        raise ParameterError(
+            f"alpha must be a scalar or an array with same number of entries as y. ({len(noise)} != {n})"
+        )
     if not (np.isfinite(noise).all() and (noise >= 0).all()):
-        message = f"{subject}: every alpha must be a number in [0, inf); got {noise.min():g} as the least."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: every alpha must be a number in [0, inf); got {noise.min():g} as the least.")
     return np.broadcast_to(noise, n).copy()
 
 
@@ -49,11 +46,10 @@ def compute_scales(y: np.ndarray, weight: Any, normalised: bool) -> tuple[np.nda
 def check_classes(classes: Array) -> None:
     """Raise unless there are two classes or more."""
     if len(classes) == 1:
-        message = (
+        raise DataError(
             f"GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class {classes[0]} is "
             f"present)"
         )
-        raise DataError(message)
 
 
 def list_problems(xp: Any, y: Array, labels: list[Any], multi_class: str) -> list[tuple[Array, Array]]:

@@ -11,8 +11,6 @@ import numpy as np
 from mercer._solver.tiled_cholesky import forward, solve
 from mercer._types import Array
 
-__all__ = ["ExactTerms", "InducingTerms", "Terms"]
-
 
 class Terms:
     """The part of the prior covariance of rows that the points explain."""

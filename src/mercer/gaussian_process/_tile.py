@@ -33,8 +33,6 @@ from mercer.gaussian_process._evidence import (
 )
 from mercer.kernels import Kernel
 
-__all__ = ["RadialEvidence", "TileEvidence", "make_exact_evidence"]
-
 # The number of native code's profile that leaves squared distances as they are.
 _SQUARE = 0
 # Rows of a tile of derivatives: products of triangles waste less in small tiles. The inverse of 1 000 rows takes 7.1 ms

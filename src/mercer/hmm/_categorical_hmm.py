@@ -18,8 +18,6 @@ from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import check_probabilities
 from mercer.hmm._symbols import check_codes, encode_symbols
 
-__all__ = ["CategoricalHMM"]
-
 
 class CategoricalHMM(HiddenMarkovModel):
     r"""Hidden Markov model with symbols as emissions.

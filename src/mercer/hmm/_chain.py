@@ -11,11 +11,6 @@ from mercer._native.shared import elementary
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = [
-    *("Chain", "ImpossibleSequenceError", "Tables", "UnderflowError", "are_probabilities", "count_lanes", "pad_lanes"),
-    "take_tops",
-]
-
 
 class UnderflowError(Exception):
     """The probability of a step left the range of doubles; the sequence must be passed in logarithms."""
@@ -232,10 +227,9 @@ class ImpossibleSequenceError(DataError):
     """A sequence has probability zero under the model."""
 
     def __init__(self, subject: str, sequence: int, step: int) -> None:
-        message = (
+        super().__init__(
             f"{subject}: sequence {sequence} has probability zero: no state that can be reached at step {step} can "
             f"emit what was observed there. Correct the step, mark it as missing (NaN), or allow more by a prior above "
             f"1 or transitions without zeros."
         )
-        super().__init__(message)
         self.sequence, self.step = sequence, step

@@ -14,8 +14,6 @@ from mercer.hmm._chain import pad_lanes
 from mercer.hmm._emission import AddedSums, find_missing, normalise_counts, take_log_prior
 from mercer.hmm._symbols import check_counts
 
-__all__ = ["CategoricalEmission", "CountSums", "MultinomialEmission", "PoissonEmission"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -68,11 +66,10 @@ class CategoricalEmission:
         """Raise for rows that are not codes of known symbols."""
         n_symbols = self.probabilities.shape[2]
         wrong = X[(X < 0) | (np.floor(X) != X) | (n_symbols < X)].flat[0]
-        message = (
+        raise DataError(
             f"{self.subject}: symbols must be strings, or integers from 0 to {n_symbols - 1} for this model; got "
             f"{wrong:g}. Raise n_features before fit, or give rows as strings, which are numbered."
         )
-        raise DataError(message)
 
     def scores(self, X: Array, out: Array) -> None:
         codes = self._read_codes(X)

@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._emission import find_missing
 
-__all__ = ["DensityEmission", "copy_density", "evaluate_density", "fit_density"]
-
 # Rows whose share in a state is below this part of the largest share do not change the state's density.
 _NEGLIGIBLE = 1e-12
 
@@ -113,9 +111,8 @@ class DensityEmission:
     def count_parameters(self) -> int:
         counted = [getattr(density, "_n_parameters", None) for density in self.densities]
         if not all(callable(count) for count in counted):
-            message = (
+            raise DataError(
                 "DensityHMM: the number of free parameters of these densities is not known, and AIC and BIC need it. "
                 "Compare models by cross-validation: select_n_components(..., criterion='cv')."
             )
-            raise DataError(message)
         return int(sum(count() for count in counted if count is not None))

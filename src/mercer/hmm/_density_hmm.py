@@ -13,8 +13,6 @@ from mercer.hmm._documentation import SHARED
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import assign_nearest, find_first_means
 
-__all__ = ["DensityHMM"]
-
 
 class DensityHMM(HiddenMarkovModel):
     r"""Hidden Markov model with one density of any kind for each state.

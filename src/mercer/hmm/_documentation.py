@@ -1,7 +1,5 @@
 """The parts of the docstrings that several classes share."""
 
-__all__ = ["SHARED"]
-
 SHARED = {
     "chain_and_training": """startprob_prior : a number in [1, inf) or an array-like, default=1.0
         Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.

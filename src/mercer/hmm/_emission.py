@@ -9,8 +9,6 @@ from scipy.special import xlogy
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["AddedSums", "Emission", "check_columns", "find_missing", "normalise_counts", "take_log_prior"]
-
 
 class Emission(Protocol):
     """The densities of the steps in each state. Tables have a lane per state; see ``mercer.hmm._chain``."""
@@ -67,22 +65,20 @@ def find_missing(X: Array, subject: str) -> Array:
     if np.isfinite(X.sum(dtype=np.float64)):
         return None
     if np.isinf(X).any():
-        message = (
+        raise DataError(
             f"{subject}: Input X contains infinity or a value too large for dtype('float64'). Mark missing steps and "
             f"entries by NaN, and correct the infinite ones."
         )
-        raise DataError(message)
     return np.isnan(X).all(axis=1)
 
 
 def check_columns(subject: str, emission: Any, n_features: int) -> None:
     """Raise if rows have other columns than the states emit."""
     if emission.n_columns != n_features:
-        message = (
+        raise DataError(
             f"{subject}: X has {n_features} features, but the parameters of the states are for {emission.n_columns} "
             f"features. Give rows with those columns, or set parameters that fit the rows."
         )
-        raise DataError(message)
 
 
 def normalise_counts(counts: Array, prior: Array, old: Array) -> Array:

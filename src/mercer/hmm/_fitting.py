@@ -36,8 +36,6 @@ from mercer.hmm._starts import check_probabilities, draw_rows
 from mercer.hmm._topology import make_mask
 from mercer.hmm._training import ChainParameters, ChainTraining, CountedStates, Priors, find_dead
 
-__all__ = ["ROWS_ARE_ORDERED", "ChainFitting", "read_prior"]
-
 ROWS_ARE_ORDERED = "the rows of a sequence are steps in time: their order is part of the data"
 
 
@@ -181,8 +179,7 @@ class ChainFitting(DensityMixin, LimitedEstimator):
             name for name, value in (("a list", joined), ("lengths", lengths), ("groups", groups)) if value is not None
         ]
         if len(given) > 1:
-            message = f"{subject}: sequences must be given in one way; got {' and '.join(given)}. Leave one out."
-            raise DataError(message)
+            raise DataError(f"{subject}: sequences must be given in one way; got {' and '.join(given)}. Leave one out.")
         # A column that is named in the place of targets is no feature.
         source = self._open(self._encode(X, reset), column, None, reset=reset, ensure_all_finite=False)
         source.keep_missing()
@@ -201,11 +198,10 @@ class ChainFitting(DensityMixin, LimitedEstimator):
     def _check_letters(self) -> None:
         for name in ("params", "init_params"):
             if unknown := set(getattr(self, name)) - set(self._letters):
-                message = (
+                raise ParameterError(
                     f"{type(self).__name__}: {name} must consist of letters of {self._letters!r}; got "
                     f"{''.join(sorted(unknown))!r} in {getattr(self, name)!r}."
                 )
-                raise ParameterError(message)
 
     def _prepare_training(self, plan: Plan, source: Source) -> ChainTraining:
         k, subject = self.n_components, type(self).__name__
@@ -245,21 +241,19 @@ class ChainFitting(DensityMixin, LimitedEstimator):
         try:
             emission.log_prior(training.priors.emission)
         except ValueError as error:
-            message = (
+            raise ParameterError(
                 f"{subject}: a prior of the emissions does not have the shape of the parameters that it belongs to "
                 f"({error}). Give a number, or an array of the shape of the fitted attribute."
-            )
-            raise ParameterError(message) from error
+            ) from error
         return ChainParameters(initial, transition, emission)
 
     def _get_given(self, name: str, letter: str) -> Any:
         """Return a fitted attribute that the user has set before ``fit``."""
         if name not in vars(self):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: init_params={self.init_params!r} leaves out {letter!r}, so that {name} must "
                 f"be set before fit. Set it, or add {letter!r} to init_params."
             )
-            raise DataError(message)
         return to_numpy(vars(self)[name])
 
     def _read_states(self, states: Any, n_rows: int) -> Array:
@@ -269,11 +263,10 @@ class ChainFitting(DensityMixin, LimitedEstimator):
             got = f"{states.dtype} of shape {states.shape}"
             if fits:
                 got = f"values from {states.min()} to {states.max()}"
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: `states` must hold an integer from 0 to {self.n_components - 1} for each of "
                 f"the {n_rows} rows; got {got}. Set n_components to the number of states, and leave out unknown steps."
             )
-            raise DataError(message)
         return states.astype(np.intp)
 
     def _count(self, training: ChainTraining, start: Any, source: Source, states: Array, seed: Any) -> None:
@@ -320,12 +313,13 @@ class ChainFitting(DensityMixin, LimitedEstimator):
             return
         self.dead_states_ = find_dead(training.expectation(parameters).answer(source))
         if len(self.dead_states_):
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: state {self.dead_states_[0]} died in training (of {len(self.dead_states_)} in "
                 f"dead_states_): it explains no step any longer and keeps its last parameters. Lower n_components, "
-                f"raise the priors, or try n_init > 1."
+                f"raise the priors, or try n_init > 1.",
+                ConvergenceWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
     def _describe_step(self, number: int, step: Step) -> str:
         run, name = step.state.run, type(self).__name__
@@ -353,17 +347,17 @@ def _is_table_file(X: Any) -> bool:
 def _take_column(subject: str, X: Any, name: str) -> tuple[Any, Array]:
     """Return a frame without the column `name`, and the column."""
     if not hasattr(X, "columns"):
-        message = (
+        raise DataError(
             f"{subject}: groups={name!r} names a column, which needs a data frame or a table in a file; got "
             f"{type(X).__name__}. Pass an array with an entry for each row."
         )
-        raise DataError(message)
     import narwhals
 
     frame = narwhals.from_native(X, eager_only=True)
     if name not in frame.columns:
-        message = f"{subject}: the frame has no column {name!r}; its columns are {', '.join(map(str, frame.columns))}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the frame has no column {name!r}; its columns are {', '.join(map(str, frame.columns))}."
+        )
     return frame.drop(name).to_native(), frame[name].to_numpy()
 
 
@@ -373,11 +367,11 @@ def read_prior(subject: str, name: str, value: Any, shape: tuple[int, ...] | Non
     try:
         prior = prior if shape is None else np.broadcast_to(prior, shape)
     except ValueError:
-        message = f"{subject}: {name} must be a number or an array of shape {shape}; got shape {prior.shape}."
-        raise ParameterError(message) from None
+        raise ParameterError(
+            f"{subject}: {name} must be a number or an array of shape {shape}; got shape {prior.shape}."
+        ) from None
     if not np.all(prior >= 1.0):
-        message = (
+        raise ParameterError(
             f"{subject}: {name} must be at least 1 everywhere; got {prior.min():g}. Forbid transitions by `topology`."
         )
-        raise ParameterError(message)
     return prior

@@ -14,8 +14,6 @@ from mercer._types import Array
 from mercer.hmm._chain import count_lanes, pad_lanes
 from mercer.hmm._emission import AddedSums, find_missing
 
-__all__ = ["GaussianEmission", "GaussianPrior", "GaussianSums"]
-
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 # Up to this number of columns full covariances are worked on state by lane; beyond it products by BLAS are faster.
 _FEW_COLUMNS = 12

@@ -16,8 +16,6 @@ from mercer.hmm._gaussian_emission import GaussianEmission, GaussianPrior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import find_first_means
 
-__all__ = ["GaussianHMM", "read_gaussian_prior"]
-
 
 class GaussianHMM(HiddenMarkovModel):
     r"""Hidden Markov model with Gaussian emissions.
@@ -128,16 +126,14 @@ class GaussianHMM(HiddenMarkovModel):
         means, covars = (np.asarray(to_numpy(part), dtype=np.float64) for part in (self.means_, self.covars_))
         k = self.n_components
         if means.ndim != 2 or len(means) != k:
-            message = f"GaussianHMM: means_ must have shape ({k}, n_features); got {means.shape}."
-            raise DataError(message)
+            raise DataError(f"GaussianHMM: means_ must have shape ({k}, n_features); got {means.shape}.")
         return GaussianEmission(self.covariance_type, means, self._check_covariances(covars, means.shape[1]))
 
     def _check_covariances(self, covars: Array, d: int) -> Array:
         k, kind = self.n_components, self.covariance_type
         shape = {"spherical": (k,), "diag": (k, d), "full": (k, d, d), "tied": (d, d)}[kind]
         if covars.shape != shape:
-            message = f"GaussianHMM: covars_ of type {kind!r} must have shape {shape}; got {covars.shape}."
-            raise DataError(message)
+            raise DataError(f"GaussianHMM: covars_ of type {kind!r} must have shape {shape}; got {covars.shape}.")
         return covars
 
     def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> GaussianEmission:
@@ -171,8 +167,9 @@ def read_gaussian_prior(estimator: Any) -> GaussianPrior:
     for name in ("means_prior", "means_weight", "covars_prior"):
         values[name] = np.asarray(getattr(estimator, name), dtype=np.float64)
         if name != "means_prior" and values[name].min() < 0:
-            message = f"{type(estimator).__name__}: {name} must not be negative; got {values[name].min():g}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(estimator).__name__}: {name} must not be negative; got {values[name].min():g}."
+            )
     return GaussianPrior(
         values["means_prior"], values["means_weight"], values["covars_prior"], float(estimator.covars_weight)
     )

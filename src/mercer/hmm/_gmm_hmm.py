@@ -18,8 +18,6 @@ from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._mixture_emission import MixtureEmission, MixturePrior, spread_components
 from mercer.hmm._starts import assign_nearest, check_probabilities, find_first_means
 
-__all__ = ["GMMHMM"]
-
 
 class GMMHMM(HiddenMarkovModel):
     r"""Hidden Markov model with Gaussian mixtures as emissions.
@@ -120,13 +118,11 @@ class GMMHMM(HiddenMarkovModel):
         k, m, kind = self.n_components, self.n_mix, self.covariance_type
         weights = check_probabilities(type(self).__name__, "weights_", weights, (k, m))
         if means.ndim != 3 or means.shape[:2] != (k, m):
-            message = f"GMMHMM: means_ must have shape ({k}, {m}, n_features); got {means.shape}."
-            raise DataError(message)
+            raise DataError(f"GMMHMM: means_ must have shape ({k}, {m}, n_features); got {means.shape}.")
         d = means.shape[2]
         shape = {"spherical": (k, m), "diag": (k, m, d), "full": (k, m, d, d), "tied": (k, d, d)}[kind]
         if covars.shape != shape:
-            message = f"GMMHMM: covars_ of type {kind!r} must have shape {shape}; got {covars.shape}."
-            raise DataError(message)
+            raise DataError(f"GMMHMM: covars_ of type {kind!r} must have shape {shape}; got {covars.shape}.")
         return MixtureEmission(kind, weights, means, covars)
 
     def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> MixtureEmission:
@@ -160,11 +156,12 @@ class GMMHMM(HiddenMarkovModel):
                 means[state] = find_first_means(part if len(part) else rows, m, seed)
         if caught:
             # Equal rows make every one of these k + 1 searches warn: one warning says it all.
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: the k-means searches for first means gave {len(caught)} warnings; the first: "
-                f"{caught[0].message}"
+                f"{caught[0].message}",
+                caught[0].category,
+                stacklevel=2,
             )
-            warnings.warn(message, caught[0].category, stacklevel=2)
         return means
 
     def _emission_prior(self) -> MixturePrior:

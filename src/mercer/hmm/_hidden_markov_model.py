@@ -27,8 +27,6 @@ from mercer.hmm._stepwise import StepwiseFitting
 from mercer.hmm._topology import find_stationary
 from mercer.hmm._training import open_pass, read_rows
 
-__all__ = ["HiddenMarkovModel"]
-
 _ONE_START = np.zeros(1, dtype=np.intp)
 # Most steps that skip the opening of a source, which takes longer than to decode them.
 _FEW_STEPS = 2048
@@ -130,8 +128,9 @@ class HiddenMarkovModel(StepwiseFitting):
         """
         algorithm = self.algorithm if algorithm is None else algorithm
         if algorithm not in ("viterbi", "map"):
-            message = f"{type(self).__name__}: algorithm must be one of 'viterbi', 'map'; got {algorithm!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: algorithm must be one of 'viterbi', 'map'; got {algorithm!r}."
+            )
         if algorithm == "map":
             table, deliver = self._tabulate(X, lengths, groups, "smooth")
             xp = namespace_of(table)
@@ -244,13 +243,11 @@ class HiddenMarkovModel(StepwiseFitting):
         """
         chain = self._chain()
         if not Integer(1).accepts(n_samples):
-            message = f"{type(self).__name__}: n_samples must be an integer in [1, inf); got {n_samples!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"{type(self).__name__}: n_samples must be an integer in [1, inf); got {n_samples!r}.")
         if currstate is not None and not Integer(0, chain.n_states - 1).accepts(currstate):
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: currstate must be an integer in [0, {chain.n_states - 1}]; got {currstate!r}."
             )
-            raise ParameterError(message)
         seed = self.random_state if random_state is None else random_state
         generator = np.random.default_rng(seed_sequence(seed))
         states = _draw_states(chain, int(n_samples), generator, currstate)

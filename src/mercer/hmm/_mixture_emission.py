@@ -14,8 +14,6 @@ from mercer.hmm._chain import count_lanes, pad_lanes
 from mercer.hmm._emission import AddedSums, normalise_counts, take_log_prior
 from mercer.hmm._gaussian_emission import GaussianEmission, GaussianPrior, GaussianSums
 
-__all__ = ["MixtureEmission", "MixturePrior"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

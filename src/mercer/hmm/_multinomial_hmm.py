@@ -15,8 +15,6 @@ from mercer.hmm._fitting import read_prior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import check_probabilities, find_first_means
 
-__all__ = ["MultinomialHMM"]
-
 
 class MultinomialHMM(HiddenMarkovModel):
     r"""Hidden Markov model with counts of categories as emissions.

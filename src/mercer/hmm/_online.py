@@ -8,8 +8,6 @@ from mercer._types import Array
 from mercer.hmm._chain import Chain, ImpossibleSequenceError
 from mercer.hmm._emission import check_columns
 
-__all__ = ["StateFilter"]
-
 
 class StateFilter:
     """The probabilities of the states of a stream, updated with each observation.

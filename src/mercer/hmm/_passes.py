@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.hmm._chain import Chain, Tables, UnderflowError
 from mercer.hmm._sequences import Piece, Plan
 
-__all__ = ["BestPaths", "ChainSums", "Probabilities", "run_pass"]
-
 # Relative difference up to which two messages are equal: some hundred times the rounding of a step.
 _AGREEMENT = 1e-13
 # Difference of two log scores up to which they are equal: sums of some steps of -1e5 each are rounded by 1e-10.

@@ -16,8 +16,6 @@ from mercer.hmm._documentation import SHARED
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import find_first_means
 
-__all__ = ["PoissonHMM"]
-
 
 class PoissonHMM(HiddenMarkovModel):
     r"""Hidden Markov model with Poisson counts as emissions.
@@ -86,11 +84,10 @@ class PoissonHMM(HiddenMarkovModel):
     def _emission(self) -> PoissonEmission:
         rates = np.asarray(to_numpy(self.lambdas_), dtype=np.float64)
         if rates.ndim != 2 or len(rates) != self.n_components or not np.all(rates >= 0):
-            message = (
+            raise DataError(
                 f"PoissonHMM: lambdas_ must have shape ({self.n_components}, n_features) and no negative entry; got "
                 f"shape {rates.shape}."
             )
-            raise DataError(message)
         return PoissonEmission(rates)
 
     def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> PoissonEmission:

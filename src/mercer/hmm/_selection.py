@@ -14,8 +14,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 
-__all__ = ["StateSelection", "select_n_components"]
-
 
 @dataclass(frozen=True)
 class StateSelection:
@@ -79,8 +77,7 @@ def select_n_components(
     check_parameters("select_n_components", rules, {"criterion": criterion, "cv": cv})
     counts = list(n_components)
     if not counts:
-        message = "select_n_components: n_components must name at least one number of states; got none."
-        raise ParameterError(message)
+        raise ParameterError("select_n_components: n_components must name at least one number of states; got none.")
     candidates = [clone(estimator).set_params(n_components=count) for count in counts]
     if criterion == "cv":
         rows, folds = _cut_folds(clone(estimator), X, lengths, groups, cv)
@@ -109,11 +106,10 @@ def _cut_folds(model: Any, X: Any, lengths: Any, groups: Any, cv: int) -> tuple[
         # One long sequence is cut into as many parts as folds.
         ends = np.array([len(part) for part in np.array_split(np.arange(len(rows)), cv)]).cumsum()
     if len(ends) < cv or ends[0] < 1:
-        message = (
+        raise DataError(
             f"select_n_components: {cv} folds need at least {cv} sequences; got {len(ends)}. Lower cv, or use "
             f"criterion='bic'."
         )
-        raise DataError(message)
     return np.split(rows, ends[:-1]), np.arange(len(ends)) % cv
 
 

@@ -16,17 +16,6 @@ from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = [
-    "Piece",
-    "Plan",
-    "find_group_lengths",
-    "join_sequences",
-    "plan_pieces",
-    "read_group_lengths",
-    "read_lengths",
-    "read_weights",
-]
-
 # Fewest and most entries of the rows of a piece together with one of its five tables, a row per step and a lane per
 # state: 0.5 and 8 MiB. Small pieces stay in a core's own cache, but many threads then wait for the interpreter between
 # them: 2 million steps with 10 states take 2.0 s on one thread either way, and on 16 threads 0.84 s with pieces of
@@ -44,19 +33,17 @@ def join_sequences(subject: str, X: Any) -> tuple[Any, Array]:
     if not isinstance(X, list | tuple) or not len(X) or len(getattr(X[0], "shape", np.shape(X[0]))) != 2:
         return X, None
     if any(map(is_on_device, X)):
-        message = (
+        raise DataError(
             f"{subject}: sequences on a device must be one array with `lengths`; got a list of {len(X)} arrays. "
             f"Concatenate them there, and pass the length of each."
         )
-        raise DataError(message)
     arrays = [np.asarray(sequence) for sequence in X]
     for number, array in enumerate(arrays):
         if array.ndim != 2 or array.shape[1] != arrays[0].shape[1]:
-            message = (
+            raise DataError(
                 f"{subject}: every sequence of a list must be an array of shape (n_steps, {arrays[0].shape[1]}); "
                 f"sequence {number} has shape {array.shape}. Give all sequences the same columns."
             )
-            raise DataError(message)
     lengths = np.array([len(array) for array in arrays])
     _refuse_empty(subject, lengths)
     return np.concatenate(arrays), lengths
@@ -66,8 +53,7 @@ def find_group_lengths(subject: str, groups: Any) -> Array:
     """Return the lengths of the runs of equal entries in `groups`; each group must be one run."""
     groups = np.asarray(groups)
     if groups.ndim != 1 or not len(groups):
-        message = f"{subject}: `groups` must be one-dimensional, an entry per row; got shape {groups.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: `groups` must be one-dimensional, an entry per row; got shape {groups.shape}.")
     labels, lengths = _find_runs(groups)
     _refuse_split_groups(subject, labels)
     return np.array(lengths)
@@ -108,11 +94,10 @@ def _find_runs(groups: Array) -> tuple[list[Any], list[int]]:
 def _refuse_split_groups(subject: str, labels: list[Any]) -> None:
     """Raise if the rows of a group do not follow each other."""
     if len(set(labels)) < len(labels):
-        message = (
+        raise DataError(
             f"{subject}: the rows of a group must follow each other; {len(labels)} runs belong to {len(set(labels))} "
             f"groups. Sort the rows by group first, and by time within it."
         )
-        raise DataError(message)
 
 
 def read_lengths(subject: str, lengths: Any, n_rows: int) -> Array:
@@ -121,18 +106,16 @@ def read_lengths(subject: str, lengths: Any, n_rows: int) -> Array:
         return np.array([n_rows])
     lengths = np.atleast_1d(np.asarray(lengths))
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu":
-        message = (
+        raise DataError(
             f"{subject}: `lengths` must be a list of integers, one per sequence; got an array of {lengths.dtype} with "
             f"shape {lengths.shape}."
         )
-        raise DataError(message)
     _refuse_empty(subject, lengths)
     if int(lengths.sum()) != n_rows:
-        message = (
+        raise DataError(
             f"{subject}: `lengths` must sum to the number of rows, {n_rows}; got {int(lengths.sum())}. Pass one length "
             f"per sequence."
         )
-        raise DataError(message)
     return lengths.astype(np.intp)
 
 
@@ -140,8 +123,7 @@ def _refuse_empty(subject: str, lengths: Array) -> None:
     """Raise if a sequence has no step."""
     if not len(lengths) or lengths.min() < 1:
         which = f"sequence {int(np.argmin(lengths))} has {int(lengths.min())}" if len(lengths) else "there are none"
-        message = f"{subject}: every sequence needs at least one step; {which}. Leave empty sequences out."
-        raise DataError(message)
+        raise DataError(f"{subject}: every sequence needs at least one step; {which}. Leave empty sequences out.")
 
 
 def read_weights(subject: str, weight: Any, lengths: Array) -> Array:
@@ -150,17 +132,15 @@ def read_weights(subject: str, weight: Any, lengths: Array) -> Array:
         return None
     weight = np.asarray(weight, dtype=np.float64)
     if weight.shape != (len(lengths),):
-        message = (
+        raise DataError(
             f"{subject}: `sequence_weight` must have shape {(len(lengths),)}; got {weight.shape}. Pass one weight per "
             f"sequence."
         )
-        raise DataError(message)
     if not np.isfinite(weight).all() or weight.min() < 0 or not weight.any():
-        message = (
+        raise DataError(
             f"{subject}: weights must be finite, non-negative and not all zero; got a smallest one of "
             f"{weight.min():g}. Leave out the sequences that do not count."
         )
-        raise DataError(message)
     return weight
 
 

@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._emission import find_missing
 
-__all__ = ["assign_nearest", "check_probabilities", "draw_rows", "find_first_means"]
-
 # Most values of the rows in which first means are searched for: 2 MiB.
 _MOST_VALUES = 2**18
 # That many rows are taken however wide they are.
@@ -38,8 +36,7 @@ def draw_rows(source: Source, generator: np.random.Generator, subject: str) -> G
         counts = np.maximum((~gaps).sum(axis=0), 1)
         rows = np.where(gaps, np.nansum(rows, axis=0) / counts, rows)
     if not len(rows):
-        message = f"{subject}: every step is missing (NaN). Give sequences with observed steps."
-        raise DataError(message)
+        raise DataError(f"{subject}: every step is missing (NaN). Give sequences with observed steps.")
     return rows
 
 
@@ -70,23 +67,19 @@ def check_probabilities(subject: str, name: str, value: Any, shape: tuple[int, .
     """Return given probabilities: of the right shape, not negative, with rows that sum to one."""
     value = np.asarray(value, dtype=np.float64)
     if value.shape != shape:
-        message = f"{subject}: {name} must have shape {shape}; got {value.shape}."
-        raise DataError(message)
+        raise DataError(f"{subject}: {name} must have shape {shape}; got {value.shape}.")
     if not np.isfinite(value).all() or value.min() < 0:
-        message = f"{subject}: {name} must hold probabilities; got a smallest entry of {value.min():g}."
-        raise DataError(message)
+        raise DataError(f"{subject}: {name} must hold probabilities; got a smallest entry of {value.min():g}.")
     totals = value.reshape(-1, shape[-1]).sum(axis=1)
     wrong = int(np.argmax(np.abs(totals - 1.0)))
     if totals[wrong] == 0:
-        message = (
+        raise DataError(
             f"{subject}: row {wrong} of {name} holds zeros only: no state can follow state {wrong}. Give it at least "
             f"the transition to itself."
         )
-        raise DataError(message)
     if abs(totals[wrong] - 1.0) > _ROUNDING:
-        message = (
+        raise DataError(
             f"{subject}: the rows of {name} must sum to one; row {wrong} sums to {totals[wrong]:.6g}. Divide it by its "
             f"sum."
         )
-        raise DataError(message)
     return value / value.sum(axis=-1, keepdims=True)

@@ -28,8 +28,6 @@ from mercer.hmm._starts import check_probabilities
 from mercer.hmm._topology import make_mask
 from mercer.hmm._training import ChainParameters, ChainTraining, find_dead
 
-__all__ = ["StepwiseFitting"]
-
 # The share of batch t is t to minus this power: above one half, so that noise averages out, and below one, so that the
 # first parameters are forgotten (Cappe and Moulines, 2009).
 _FORGETTING = 0.6
@@ -48,8 +46,9 @@ def _check_learns_in_parts(model: Any) -> bool:
     """Return whether counts say all that the M step needs; raise with the cure if it needs the rows."""
     if not model._learns_in_parts:
         name = type(model).__name__
-        message = f"{name}: partial_fit needs densities that are functions of sums. Call fit with all sequences."
-        raise AttributeError(message)
+        raise AttributeError(
+            f"{name}: partial_fit needs densities that are functions of sums. Call fit with all sequences."
+        )
     return True
 
 
@@ -104,8 +103,9 @@ class StepwiseFitting(ChainFitting):
             sums = batches.average.scale(batches.weight)
             parameters = training.maximisation(sums, before)
         except CollapseError as error:
-            message = f"{type(self).__name__}: component {error.component} collapsed at batch {number}. {error.cure}"
-            raise DataError(message) from error
+            raise DataError(
+                f"{type(self).__name__}: component {error.component} collapsed at batch {number}. {error.cure}"
+            ) from error
         finally:
             source.release()
         for name, value in self._attributes(parameters, dtype).items():

@@ -9,8 +9,6 @@ from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["check_codes", "check_counts", "encode_symbols"]
-
 
 def encode_symbols(subject: str, X: Any, known: Array) -> tuple[Any, Array]:
     """Return strings as codes of float64, NaN where one is missing, and the symbols; numbers come back with None.
@@ -21,11 +19,10 @@ def encode_symbols(subject: str, X: Any, known: Array) -> tuple[Any, Array]:
         return X, None
     if is_on_device(X):
         if known is not None:
-            message = (
+            raise DataError(
                 f"{subject}: the model was fitted to strings, which no device holds. Call the method with the strings "
                 f"in memory, or fit to codes from 0 to {len(known) - 1}."
             )
-            raise DataError(message)
         return X, None
     if known is None and (not hasattr(X, "dtype") and not hasattr(X, "columns") and not isinstance(X, list | tuple)):
         return X, None
@@ -33,10 +30,9 @@ def encode_symbols(subject: str, X: Any, known: Array) -> tuple[Any, Array]:
     if known is None and table.dtype.kind not in "OUS":
         return X, None
     if table.ndim != 2:
-        message = (
+        raise DataError(
             f"{subject}: Expected 2D array, got {table.ndim}D array instead. Reshape your data by X.reshape(-1, 1)."
         )
-        raise DataError(message)
     missing = np.array([[_is_missing(value) for value in row] for row in table], dtype=bool).reshape(table.shape)
     if known is None:
         values = table[~missing].tolist()
@@ -49,11 +45,10 @@ def encode_symbols(subject: str, X: Any, known: Array) -> tuple[Any, Array]:
     for place, value in zip(np.argwhere(~missing), table[~missing].tolist(), strict=True):
         code = places.get(str(value))
         if code is None:
-            message = (
+            raise DataError(
                 f"{subject}: unknown symbol {value!r} at step {place[0]}; known are {', '.join(map(str, known[:10]))}. "
                 f"Fit with sequences that contain it, or mark the step as missing (None)."
             )
-            raise DataError(message)
         codes[tuple(place)] = code
     return codes, known
 
@@ -65,11 +60,10 @@ def _is_missing(value: Any) -> bool:
 def check_counts(subject: str, X: Array) -> None:
     """Raise if rows hold negative numbers; NaN are missing."""
     if np.any(X < 0):
-        message = (
+        raise DataError(
             f"{subject}: Negative values in data passed to X; rows must hold counts, and the smallest is "
             f"{np.nanmin(X):g}. Number symbols from 0, and use GaussianHMM for measurements."
         )
-        raise DataError(message)
 
 
 def check_codes(subject: str, X: Array) -> None:
@@ -77,5 +71,6 @@ def check_codes(subject: str, X: Array) -> None:
     check_counts(subject, X)
     if np.any(np.floor(X) != X):
         wrong = X[np.floor(X) != X].flat[0]
-        message = f"{subject}: symbols must be strings or integers from 0 on; got {wrong:g}. Give rows as strings."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: symbols must be strings or integers from 0 on; got {wrong:g}. Give rows as strings."
+        )

@@ -9,8 +9,6 @@ from scipy.sparse.csgraph import connected_components
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["find_stationary", "make_mask"]
-
 
 def make_mask(subject: str, topology: Any, n_states: int) -> Array:
     """Return which transitions are allowed, (k, k), from the parameter ``topology``."""
@@ -21,15 +19,15 @@ def make_mask(subject: str, topology: Any, n_states: int) -> Array:
         return rules[topology]
     mask = np.asarray(topology).astype(bool)
     if mask.shape != (n_states, n_states):
-        message = (
+        raise ParameterError(
             f"{subject}: topology must be a word or an array of shape {(n_states, n_states)}, one row per state; got "
             f"shape {mask.shape}."
         )
-        raise ParameterError(message)
     if not mask.any(axis=1).all():
         state = int(np.argmin(mask.any(axis=1)))
-        message = f"{subject}: state {state} has no allowed transition in topology. Allow at least the one to itself."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{subject}: state {state} has no allowed transition in topology. Allow at least the one to itself."
+        )
     return mask
 
 
@@ -41,11 +39,10 @@ def find_stationary(subject: str, transition: Array) -> Array:
     closed = [c for c in range(count) if not (transition[labels == c][:, labels != c] > 0).any()]
     if len(closed) > 1:
         members = "; ".join(str(np.flatnonzero(labels == c).tolist()) for c in closed)
-        message = (
+        raise DataError(
             f"{subject}: the chain has {len(closed)} closed sets of states ({members}), hence no unique stationary "
             f"distribution. Ask for the one of each set by a model of its states alone."
         )
-        raise DataError(message)
     inside = labels == closed[0]
     part = transition[np.ix_(inside, inside)]
     # p (A - I) = 0 with sum p = 1, as least squares.

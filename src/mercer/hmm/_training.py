@@ -25,8 +25,6 @@ from mercer.hmm._emission import normalise_counts, take_log_prior
 from mercer.hmm._passes import BestPaths, ChainSums, Probabilities, count_path, run_pass
 from mercer.hmm._sequences import Plan
 
-__all__ = ["ChainParameters", "ChainTraining", "CountedStates", "ExpectedCounts", "Priors", "open_pass", "read_rows"]
-
 # A state with less expected steps than this has died: no step is any longer explained by it.
 _DEAD = 1e-3
 # Most values that are kept of rows read from front to back: 32 MiB, thirty pieces.

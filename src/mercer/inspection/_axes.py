@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["make_axes"]
-
 
 def make_axes(ax: Any = None, *shape: int, **options: Any) -> Any:
     """Return `ax`, or if it is None new axes, one or a grid of `shape`; `options` are those of ``pyplot.subplots``.

@@ -8,8 +8,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["BiasVarianceDisplay", "BullseyeDisplay"]
-
 
 class BiasVarianceDisplay:
     """Squared bias, variance and noise against complexity, and their sum.
@@ -51,8 +49,7 @@ class BiasVarianceDisplay:
 
     def __init__(self, parts: Sequence[Any], x: Sequence[float], *, label: str = "complexity") -> None:
         if len(parts) != len(x):
-            message = f"BiasVarianceDisplay: x must have one number per part, {len(parts)}; got {len(x)}."
-            raise DataError(message)
+            raise DataError(f"BiasVarianceDisplay: x must have one number per part, {len(parts)}; got {len(x)}.")
         self.parts = parts
         self.x = x
         self.label = label

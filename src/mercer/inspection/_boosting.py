@@ -9,8 +9,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.theory import training_error_bound
 
-__all__ = ["BoostingErrorDisplay", "BoostingRoundsDisplay", "MarginDisplay"]
-
 
 class BoostingRoundsDisplay:
     """Rounds of two-class AdaBoost in the plane: points as large as their weights, and what each member says.
@@ -99,8 +97,9 @@ class BoostingRoundsDisplay:
         """
         X = np.asarray(X, dtype=np.float64)
         if X.shape[1] != 2:
-            message = f"BoostingRoundsDisplay: X must have two columns; got {X.shape[1]}. Fit the model to two columns."
-            raise DataError(message)
+            raise DataError(
+                f"BoostingRoundsDisplay: X must have two columns; got {X.shape[1]}. Fit the model to two columns."
+            )
         numbers = [number for number in rounds if number <= len(model.estimators_)]
         weights = cls.weights_of(model, X, y)[[number - 1 for number in numbers]]
         members = [model.estimators_[number - 1] for number in numbers]

@@ -8,8 +8,6 @@ from scipy.optimize import brentq
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ClassDensityDisplay"]
-
 
 class ClassDensityDisplay:
     """Two panels: p(x | c) P(c) of each class with the error shaded, and the posteriors P(c | x) with boundaries.
@@ -48,13 +46,15 @@ class ClassDensityDisplay:
     def __init__(self, model: Any, x: Any, *, names: Any = None) -> None:
         self.model, self.x = model, np.asarray(x, dtype=np.float64)
         if self.x.ndim != 1 or len(self.x) < 2 or not (np.diff(self.x) > 0).all():
-            message = f"ClassDensityDisplay: x must have increasing numbers; got shape {self.x.shape}. Sort them."
-            raise DataError(message)
+            raise DataError(
+                f"ClassDensityDisplay: x must have increasing numbers; got shape {self.x.shape}. Sort them."
+            )
         count = len(model.densities)
         self.names = [f"class {k}" for k in range(count)] if names is None else list(names)
         if len(self.names) != count:
-            message = f"ClassDensityDisplay: names must have {count} entries, one a class; got {len(self.names)}."
-            raise DataError(message)
+            raise DataError(
+                f"ClassDensityDisplay: names must have {count} entries, one a class; got {len(self.names)}."
+            )
         self.joint_ = np.exp(model.log_joint(self.x))
         self.posterior_ = model.posterior(self.x)
         self.boundaries_ = self._boundaries()

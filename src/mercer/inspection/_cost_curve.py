@@ -9,8 +9,6 @@ from sklearn.utils.validation import column_or_1d
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["CostCurveDisplay"]
-
 
 class CostCurveDisplay:
     """The least normalised cost of a score under every operating condition.
@@ -84,8 +82,7 @@ class CostCurveDisplay:
         CostCurveDisplay
         """
         if len(estimator.classes_) != 2:
-            message = f"CostCurveDisplay: a cost curve is of two classes; got {len(estimator.classes_)}."
-            raise DataError(message)
+            raise DataError(f"CostCurveDisplay: a cost curve is of two classes; got {len(estimator.classes_)}.")
         labels = column_or_1d(y) == estimator.classes_[1]
         return cls.from_predictions(labels, np.asarray(estimator.predict_proba(X))[:, 1], ax=ax, **kwargs)
 
@@ -110,8 +107,7 @@ class CostCurveDisplay:
         """
         labels = column_or_1d(y_true).astype(bool)
         if labels.all() or not labels.any():
-            message = "CostCurveDisplay: y_true must hold both classes; got one alone. Add rows of the other."
-            raise DataError(message)
+            raise DataError("CostCurveDisplay: y_true must hold both classes; got one alone. Add rows of the other.")
         alarms, hits, _ = roc_curve(labels, y_score)
         return cls(alarms, 1 - hits).plot(ax=ax, **kwargs)
 

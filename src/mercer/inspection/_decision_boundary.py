@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["DecisionBoundaryDisplay"]
-
 
 class DecisionBoundaryDisplay:
     """The classes that a classifier gives to points of the plane, its boundary, and rows.
@@ -67,17 +65,15 @@ class DecisionBoundaryDisplay:
         self.support = None if support is None else np.asarray(support, dtype=np.float64)
         self.fill = fill
         if fill not in ("classes", "scores") or (fill == "scores" and scores is None):
-            message = (
+            raise DataError(
                 f"DecisionBoundaryDisplay: fill must be 'classes' or, where a classifier of two classes has "
                 f"decision_function, 'scores'; got {fill!r}{' without scores' if scores is None else ''}."
             )
-            raise DataError(message)
         if self.classes.shape != (len(self.y), len(self.x)):
-            message = (
+            raise DataError(
                 f"DecisionBoundaryDisplay: classes must have shape ({len(self.y)}, {len(self.x)}), rows along y; got "
                 f"{self.classes.shape}. Transpose them, or use from_estimator."
             )
-            raise DataError(message)
 
     @classmethod
     def compute(
@@ -115,8 +111,7 @@ class DecisionBoundaryDisplay:
         """
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != 2:
-            message = f"DecisionBoundaryDisplay: X must have two columns; got shape {rows.shape}. Select two."
-            raise DataError(message)
+            raise DataError(f"DecisionBoundaryDisplay: X must have two columns; got shape {rows.shape}. Select two.")
         low, high = rows.min(axis=0), rows.max(axis=0)
         # A constant column has no range to take a share of.
         room = margin * np.where(high > low, high - low, 1.0)
@@ -177,9 +172,8 @@ class DecisionBoundaryDisplay:
             return labels
         unknown = np.setdiff1d(labels, self.names)
         if len(unknown):
-            message = (
+            raise DataError(
                 f"DecisionBoundaryDisplay: y must hold labels of the classifier, {list(self.names)}; got "
                 f"{unknown.tolist()}."
             )
-            raise DataError(message)
         return np.searchsorted(self.names, labels)

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.inspection._axes import make_axes
 
-__all__ = ["FoldsDisplay"]
-
 
 class FoldsDisplay:
     """Layout of the folds of cross-validation, with a bar for the score of each.

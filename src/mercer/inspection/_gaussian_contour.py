@@ -8,8 +8,6 @@ from mercer._base.density import read_gaussian
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["GaussianContourDisplay"]
-
 
 class GaussianContourDisplay:
     """Ellipses of equal density of one Gaussian, or of the members of a mixture, in two dimensions.
@@ -46,8 +44,9 @@ class GaussianContourDisplay:
     def __init__(self, density: Any, *, deviations: Any = (1.0, 2.0)) -> None:
         moments = _read_members(density)
         if not all(np.shape(covariance) == (2, 2) for _, covariance in moments):
-            message = "GaussianContourDisplay: members must be Gaussians of rows with two columns. Take marginals."
-            raise DataError(message)
+            raise DataError(
+                "GaussianContourDisplay: members must be Gaussians of rows with two columns. Take marginals."
+            )
         self.density, self.deviations = density, tuple(deviations)
         self.means_ = np.array([mean for mean, _ in moments])
         spectra = [np.linalg.eigh(covariance) for _, covariance in moments]

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["KernelSelectionDisplay", "ProcessDisplay"]
-
 
 class ProcessDisplay:
     """The mean of a Gaussian process of one column, two deviations about it, and functions drawn from it.
@@ -62,11 +60,10 @@ class ProcessDisplay:
         grid = np.asarray(grid, dtype=np.float64)
         rows = getattr(estimator, "X_train_", None)
         if rows is not None and (rows.shape[1] != 1 or estimator.y_train_.ndim > 1):
-            message = (
+            raise DataError(
                 f"ProcessDisplay: the process must have one column and one target; got {rows.shape[1]} columns and "
                 f"targets of shape {estimator.y_train_.shape}. Fit one of one column."
             )
-            raise DataError(message)
         mean, std = estimator.predict(grid[:, None], return_std=True)
         samples = estimator.sample_y(grid[:, None], n_samples, random_state)
         if rows is None:

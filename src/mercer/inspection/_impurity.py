@@ -9,8 +9,6 @@ from mercer.errors import ParameterError
 from mercer.inspection._axes import make_axes
 from mercer.tree import impurity
 
-__all__ = ["ImpurityDisplay"]
-
 
 class ImpurityDisplay:
     """Entropy, Gini's index and the error of a node with two classes against the share of one of them.
@@ -83,8 +81,7 @@ class ImpurityDisplay:
         ImpurityDisplay
         """
         if n_points < 3:
-            message = f"ImpurityDisplay: n_points must be an integer in [3, inf); got {n_points!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"ImpurityDisplay: n_points must be an integer in [3, inf); got {n_points!r}.")
         shares = np.linspace(0.0, 1.0, n_points)
         return cls(shares, cls.curves_of(criteria, shares)).plot(ax=ax)
 

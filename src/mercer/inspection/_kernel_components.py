@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["FeatureLiftDisplay", "KernelComponentDisplay", "SmoothnessFilterDisplay"]
-
 
 class KernelComponentDisplay:
     """Contours of the components of a kernel principal component analysis of two columns.
@@ -73,8 +71,7 @@ class KernelComponentDisplay:
         check_is_fitted(model)
         X = np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != 2:
-            message = f"KernelComponentDisplay: rows must have two columns; got shape {X.shape}."
-            raise DataError(message)
+            raise DataError(f"KernelComponentDisplay: rows must have two columns; got shape {X.shape}.")
         margin = 0.15 * np.ptp(X, axis=0)
         sides = [np.linspace(X[:, j].min() - margin[j], X[:, j].max() + margin[j], n_points) for j in (0, 1)]
         grid = np.meshgrid(*sides)
@@ -166,11 +163,10 @@ class FeatureLiftDisplay:
         """
         X, y = np.asarray(X, dtype=float), np.asarray(y)
         if X.ndim != 2 or X.shape[1] != 2 or len(np.unique(y)) != 2:
-            message = (
+            raise DataError(
                 f"FeatureLiftDisplay: rows must have two columns and two classes; got shape {X.shape} and "
                 f"{len(np.unique(y))} classes."
             )
-            raise DataError(message)
         # With the factor sqrt(2) inner products of features are (x . y)^2, the homogeneous quadratic kernel.
         features = np.column_stack([X[:, 0] ** 2, np.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
         targets = 2.0 * (y == np.unique(y)[-1]) - 1.0
@@ -260,8 +256,7 @@ class SmoothnessFilterDisplay:
         """
         check_is_fitted(model)
         if model.n_features_in_ != 1:
-            message = f"SmoothnessFilterDisplay: the model must have one column; got {model.n_features_in_}."
-            raise DataError(message)
+            raise DataError(f"SmoothnessFilterDisplay: the model must have one column; got {model.n_features_in_}.")
         return cls(model=model, rows=np.ravel(X), targets=np.ravel(y)).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> "SmoothnessFilterDisplay":

@@ -8,8 +8,6 @@ import numpy as np
 from mercer.inspection._axes import make_axes
 from mercer.optim import classify_learning_rate
 
-__all__ = ["LearningRateDisplay"]
-
 
 class LearningRateDisplay:
     """Steps of gradient descent on the parabola curvature * x^2 / 2, for one learning rate.

@@ -11,8 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["EMPanelsDisplay", "MixtureDisplay"]
-
 
 class MixtureDisplay:
     """A Gaussian mixture in two columns: its ellipses, and the rows in a mix of the components' colours.
@@ -44,11 +42,10 @@ class MixtureDisplay:
     ) -> None:
         self.means, self.covariances = np.asarray(means, float), np.asarray(covariances, float)
         if self.means.ndim != 2 or self.means.shape[1] != 2:
-            message = (
+            raise DataError(
                 f"MixtureDisplay: a mixture of two columns can be drawn; got means of shape {self.means.shape}. Take "
                 f"model.marginal of two columns."
             )
-            raise DataError(message)
         self.rows = None if rows is None else np.asarray(rows, float)
         self.responsibilities = None if responsibilities is None else np.asarray(responsibilities, float)
         self.deviations = deviations

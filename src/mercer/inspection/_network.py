@@ -8,8 +8,6 @@ from mercer._written_file import write_whole
 from mercer.bayesnet import GraphLayout, draw_graph, lay_out_graph
 from mercer.inspection._axes import make_axes
 
-__all__ = ["NetworkDisplay"]
-
 # Colours and line styles of edges: of the graph itself, between parents of a common child, and filled in.
 _STYLES = {
     "arrow": ("#333333", "-"),

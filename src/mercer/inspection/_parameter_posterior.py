@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ParameterPosteriorDisplay"]
-
 
 class ParameterPosteriorDisplay:
     """Prior, likelihood (scaled to area one) and posterior of one parameter.
@@ -48,8 +46,9 @@ class ParameterPosteriorDisplay:
         self.parameter = np.asarray(parameter, dtype=np.float64)
         curves = [np.asarray(curve, dtype=np.float64) for curve in (prior, likelihood, posterior)]
         if any(curve.shape != self.parameter.shape for curve in curves) or self.parameter.ndim != 1:
-            message = f"ParameterPosteriorDisplay: all curves must have the shape of parameter, {self.parameter.shape}."
-            raise DataError(message)
+            raise DataError(
+                f"ParameterPosteriorDisplay: all curves must have the shape of parameter, {self.parameter.shape}."
+            )
         self.prior, likelihood, self.posterior = curves
         # A likelihood is no density of the parameter; an area of one lets it share the axis with two that are.
         self.likelihood = likelihood / np.trapezoid(likelihood, self.parameter)

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ScoreCurveDisplay"]
-
 
 class ScoreCurveDisplay:
     """Learning curve, or curve of complexity: scores on training and on unseen rows.

@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ScreeDisplay"]
-
 
 class ScreeDisplay:
     """Scree plot of a fitted principal component analysis.
@@ -80,11 +78,10 @@ class ScreeDisplay:
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "explained_variance_ratio_"):
-            message = (
+            raise DataError(
                 f"ScreeDisplay: the estimator must have explained_variance_ratio_; got {type(estimator).__name__}. "
                 f"Give a fitted PCA or IncrementalPCA."
             )
-            raise DataError(message)
         return cls(estimator.explained_variance_ratio_, threshold=threshold).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, show_error: bool = False, **kwargs: Any) -> "ScreeDisplay":

@@ -10,8 +10,6 @@ from mercer.decision import accuracy_costs
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ThresholdCurveDisplay"]
-
 
 class ThresholdCurveDisplay:
     """The mean cost of deciding for the second class where its probability exceeds a threshold.
@@ -80,8 +78,9 @@ class ThresholdCurveDisplay:
         ThresholdCurveDisplay
         """
         if len(estimator.classes_) != 2:
-            message = f"ThresholdCurveDisplay: a threshold is between two classes; got {len(estimator.classes_)}."
-            raise DataError(message)
+            raise DataError(
+                f"ThresholdCurveDisplay: a threshold is between two classes; got {len(estimator.classes_)}."
+            )
         shares = np.asarray(estimator.predict_proba(X))[:, 1]
         labels = column_or_1d(y) == estimator.classes_[1]
         return cls.from_predictions(labels, shares, costs=costs, ax=ax, **kwargs)
@@ -112,11 +111,10 @@ class ThresholdCurveDisplay:
         matrix = accuracy_costs(2) if costs is None else read_costs("ThresholdCurveDisplay", costs, 2)
         labels, shares = column_or_1d(y_true).astype(bool), column_or_1d(y_proba).astype(np.float64)
         if matrix.shape != (2, 2) or labels.shape != shares.shape or len(labels) == 0:
-            message = (
+            raise DataError(
                 f"ThresholdCurveDisplay: costs must have shape (2, 2) and rows a label and a probability each; got "
                 f"{matrix.shape}, {labels.shape} and {shares.shape}."
             )
-            raise DataError(message)
         thresholds = np.unique(np.concatenate([[0.0], shares, [1.0]]))
         order = np.sort(shares[labels]), np.sort(shares[~labels])
         # Rows with a probability above each threshold, from the sorted probabilities of either class.

@@ -8,8 +8,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["TrajectoryDisplay"]
-
 
 class TrajectoryDisplay:
     """Paths of optimisers over the contours of a function of two variables.
@@ -49,8 +47,7 @@ class TrajectoryDisplay:
         self.paths = {name: np.asarray(path, dtype=np.float64) for name, path in paths.items()}
         for name, path in self.paths.items():
             if path.ndim != 2 or path.shape[1] != 2:
-                message = f"TrajectoryDisplay: a path must have shape (n, 2); got {path.shape} for {name!r}."
-                raise DataError(message)
+                raise DataError(f"TrajectoryDisplay: a path must have shape (n, 2); got {path.shape} for {name!r}.")
         self.window = getattr(fun, "window", None) if window is None else window
 
     @classmethod
@@ -85,8 +82,9 @@ class TrajectoryDisplay:
         """
         for name, result in results.items():
             if result.path is None:
-                message = f"TrajectoryDisplay: results must have their path; got none for {name!r}. Set keep_path=True."
-                raise DataError(message)
+                raise DataError(
+                    f"TrajectoryDisplay: results must have their path; got none for {name!r}. Set keep_path=True."
+                )
         paths = {name: result.path for name, result in results.items()}
         return cls(fun, paths, window=window).plot(ax=ax, **kwargs)
 

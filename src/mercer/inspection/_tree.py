@@ -9,8 +9,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.tree import leaf_regions, tree_svg
 
-__all__ = ["LeafRegionsDisplay", "StepRegressionDisplay", "TreeDisplay"]
-
 
 class TreeDisplay:
     """A drawing of a tree, which notebooks show by themselves.
@@ -111,8 +109,9 @@ class LeafRegionsDisplay:
         """
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != 2:
-            message = f"LeafRegionsDisplay: X must have two columns; got shape {X.shape}. Fit a tree to two columns."
-            raise DataError(message)
+            raise DataError(
+                f"LeafRegionsDisplay: X must have two columns; got shape {X.shape}. Fit a tree to two columns."
+            )
         # Outer leaves reach to infinity: they are cut off 5 % beyond the rows.
         room = 0.05 * np.ptp(X, axis=0)
         low, high, value = leaf_regions(estimator)

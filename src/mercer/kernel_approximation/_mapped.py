@@ -13,8 +13,6 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.memory import require_memory
 
-__all__ = ["FeatureMap"]
-
 _DRAWN = "A feature map is drawn, not optimised; its error falls with the root of n_components."
 
 

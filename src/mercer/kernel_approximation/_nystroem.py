@@ -22,8 +22,6 @@ from mercer.errors import ParameterError
 from mercer.kernel_approximation._mapped import FeatureMap
 from mercer.kernels import KERNEL_NAMES, Kernel, as_kernel
 
-__all__ = ["Nystroem"]
-
 # Eigenvalues below this are taken for it, as in scikit-learn: rounding alone made them.
 _LEAST = 1e-12
 
@@ -116,11 +114,10 @@ class Nystroem(KernelChoice, FeatureMap):
     def _choose_kernel(self, rows: Array) -> Kernel:
         given = [name for name in ("gamma", "coef0", "degree") if getattr(self, name) is not None]
         if given and (self._is_precomputed or not isinstance(self.kernel, str)):
-            message = (
+            raise ParameterError(
                 f"Nystroem: Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel; "
                 f"got {given[0]}={getattr(self, given[0])!r}. Put it into kernel_params, or into the kernel object."
             )
-            raise ParameterError(message)
         return as_kernel(
             self.kernel,
             gamma=self.gamma,
@@ -135,12 +132,13 @@ class Nystroem(KernelChoice, FeatureMap):
         n = source.n_rows
         count = min(n, self.n_components)
         if count < self.n_components:
-            message = (
+            warnings.warn(
                 f"Nystroem: n_components > n_samples. This is not possible.\nn_components was set to n_samples, which "
                 f"results in inefficient evaluation of the full kernel; lower n_components (now {self.n_components}) "
-                f"to at most {n}."
+                f"to at most {n}.",
+                UserWarning,
+                stacklevel=7,
             )
-            warnings.warn(message, UserWarning, stacklevel=7)
         # A random subset of rows spans the features.
         indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
         require_memory("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")

@@ -18,8 +18,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.kernel_approximation._mapped import FeatureMap
 
-__all__ = ["OrthogonalRandomFeatures", "RBFSampler"]
-
 # Values of a tile of waves: 2**17 float64 are 1 MB, which stay in a second-level cache for product, sum and cosine.
 _TILE = 2**17
 

@@ -25,8 +25,6 @@ from mercer._stored import Stored, flags, floats
 from mercer.cluster import KMeans
 from mercer.errors import DataError
 
-__all__ = ["RBFNetworkClassifier", "RBFNetworkRegressor"]
-
 _STATEMENT = (
     "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
 )
@@ -140,8 +138,7 @@ class _RBFNetwork(LimitedEstimator):
             centres = np.asarray(self.centres, dtype=np.float64)
             if centres.ndim != 2 or centres.shape[1] != rows.shape[1] or len(centres) == 0:
                 name, width = type(self).__name__, rows.shape[1]
-                message = f"{name}: centres must be rows of {width} columns; got shape {centres.shape}."
-                raise DataError(message)
+                raise DataError(f"{name}: centres must be rows of {width} columns; got shape {centres.shape}.")
         elif self.n_centres >= len(seen):
             centres = seen.astype(np.float64)
         else:
@@ -356,11 +353,10 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
         check_labels(source.y)
         classes = np.unique(source.y if source.weight is None else source.y[source.weight > 0])
         if len(classes) < 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: at least 2 classes are needed, but the data contains only one class: "
                 f"{classes[0]!r}. Add rows of another."
             )
-            raise DataError(message)
         targets = 2.0 * (source.y[:, None] == classes[None]) - 1.0
         # With two classes the outputs would be each other's negatives: one is enough.
         targets = targets[:, 1:] if len(classes) == 2 else targets

@@ -18,18 +18,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed
 
-__all__ = [
-    "STATEMENT",
-    "TOLERANCE",
-    "Equations",
-    "Gather",
-    "KernelRidgeState",
-    "Spectrum",
-    "Task",
-    "assemble",
-    "solve_exactly",
-]
-
 # Relative residual: rounding in float64 leaves less; above this the matrix was too close to singular.
 TOLERANCE = 1e-6
 STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."
@@ -267,11 +255,10 @@ def _solve_by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
     lowest = float(spectrum.values[0])
     # Eigenvalues below zero by rounding are no fault; others make the cost unbounded from below.
     if lowest < -1e-6 * max(float(spectrum.values[-1]), 1e-300) and (lowest + task.alpha <= 0).any():
-        message = (
+        raise DataError(
             f"{task.subject}: the kernels plus alpha must be positive definite; their smallest eigenvalue is "
             f"{lowest:.3g}. Use a Mercer kernel, or raise alpha above {-lowest:.3g}."
         )
-        raise DataError(message)
     answers = {float(alpha): spectrum.solve(float(alpha), sides) for alpha in np.unique(task.alpha)}
     return answers, spectrum.compute_residual(task.alpha, answers, sides)
 

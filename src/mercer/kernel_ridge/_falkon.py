@@ -24,8 +24,6 @@ from mercer._statistic import Statistic, Sums
 from mercer._types import Array
 from mercer.kernels import Kernel
 
-__all__ = ["FalkonState", "FalkonTask", "KernelProduct", "solve_with_centres"]
-
 # Rows of a tile of kernel values: with 1000 centres a tile is 2 MB of float64, which stays in the second-level cache.
 _ROWS = 256
 # Up to this many vectors, a CUDA program computes the kernel values anew for each: a table of values to fill and read

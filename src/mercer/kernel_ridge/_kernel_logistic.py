@@ -27,8 +27,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Precomputed, warn_of_scale
 
-__all__ = ["KernelLogisticRegression"]
-
 # The most parameters for which "auto" chooses Newton's method: its Hessian has a row for each.
 _WIDEST_HESSIAN = 1500
 
@@ -191,11 +189,10 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
         """
         values, vectors = find_eigenpairs(matrix)
         if values[0] < -1e-6 * max(float(values[-1]), 1e-300):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: the kernel must be positive semidefinite; its smallest eigenvalue on these "
                 f"rows is {values[0]:.3g}. Use a Mercer kernel."
             )
-            raise DataError(message)
         # Smaller eigenvalues are rounding; the largest is kept even where all are zero.
         kept = values > len(matrix) * np.finfo(np.float64).eps * max(float(values[-1]), 1e-300)
         kept[-1] = True

@@ -23,8 +23,6 @@ from mercer.kernel_ridge._exact import Gather, Task, solve_exactly
 from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, solve_with_centres
 from mercer.kernels import KERNEL_NAMES, Kernel, warn_of_scale
 
-__all__ = ["KernelRidge"]
-
 # The most rows that "auto" solves in closed form: 20000 rows need 3.2 GB and about a minute on two cores.
 _EXACT_ROWS = 20_000
 
@@ -188,11 +186,10 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
     def _choose_method(self, source: Source, alpha: np.ndarray) -> str:
         """Return the solver that the parameter `solver` names; for "auto" one that suits the rows."""
         if self.solver == "falkon" and (self._is_precomputed or self.leave_one_out or source.is_sparse):
-            message = (
+            raise UnsupportedError(
                 f"{type(self).__name__}: solver='falkon' takes dense rows and leaves none out; got "
                 f"kernel={self.kernel!r}, leave_one_out={self.leave_one_out!r}. Use solver='cholesky'."
             )
-            raise UnsupportedError(message)
         if self.solver != "auto":
             return self.solver
         n = source.n_rows
@@ -220,11 +217,11 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()
         name = type(self).__name__
         if alpha.shape[0] not in (1, n_targets):
-            message = f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
+            )
         if not (alpha >= 0).all() or not np.isfinite(alpha).all():
-            message = f"{name}: every alpha must be a number in [0, inf); got {self.alpha!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: every alpha must be a number in [0, inf); got {self.alpha!r}.")
         return np.broadcast_to(alpha, (n_targets,)).copy()
 
     def _list_attributes(self, state: Any, flat: bool, dtype: Any) -> dict[str, Any]:

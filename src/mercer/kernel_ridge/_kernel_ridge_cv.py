@@ -27,8 +27,6 @@ from mercer.kernel_ridge._exact import (
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
 from mercer.kernels import Kernel
 
-__all__ = ["KernelRidgeCV"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -126,8 +124,9 @@ class KernelRidgeCV(KernelRidge):
     def _read_penalties(self, n_targets: int) -> np.ndarray:
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)).ravel()
         if len(alphas) == 0 or not (alphas > 0).all() or not np.isfinite(alphas).all():
-            message = f"{type(self).__name__}: every alpha must be a number in (0, inf); got {self.alphas!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: every alpha must be a number in (0, inf); got {self.alphas!r}."
+            )
         return alphas
 
     def _choose_method(self, source: Source, alpha: np.ndarray) -> str:

@@ -11,8 +11,6 @@ from mercer._stored import Stored, floats
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
 from mercer.kernels import RBF, Kernel, Laplacian, Plummer
 
-__all__ = ["RegularizationNetwork"]
-
 
 class RegularizationNetwork(KernelRidge):
     r"""Regression with a penalty on high frequencies.

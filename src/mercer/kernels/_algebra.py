@@ -13,8 +13,6 @@ from mercer.kernels._constant import Constant, White
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, find_same_rows, floating
 
-__all__ = ["Columns", "Difference", "Power", "Product", "Sum"]
-
 
 class Composite(Kernel):
     """A kernel of other kernels, which are the fields that `_inner` names."""
@@ -207,8 +205,7 @@ class Power(Composite):
 
     def _check(self) -> None:
         if not np.isscalar(self.exponent) or not np.isfinite(self.exponent):
-            message = f"Power: exponent must be a finite number; got {self.exponent!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"Power: exponent must be a finite number; got {self.exponent!r}.")
 
     def diagonal(self, X: Array) -> Array:
         return self.kernel.diagonal(X) ** self.exponent

@@ -11,8 +11,6 @@ from mercer.kernels._kernel import Kernel, make_tile
 from mercer.kernels._prepared import Prepared, find_same_rows, floating
 from mercer.kernels._radial import BOUNDS
 
-__all__ = ["Constant", "White"]
-
 
 @plain
 @dataclass

@@ -14,8 +14,6 @@ from mercer.kernels._kernel import Kernel
 from mercer.kernels._prepared import floating
 from mercer.kernels._wrapped import Precomputed
 
-__all__ = ["KernelScaleWarning", "MercerCheck", "check_mercer", "median_length_scale", "warn_of_scale"]
-
 # Rows that the check of the scale samples: 500 rows have 125000 pairs, enough for a median to three digits.
 _SAMPLE = 500
 # Values of a normalised kernel that rounding or noise hides.
@@ -77,13 +75,13 @@ def check_mercer(K: Array, tolerance: float | None = None) -> MercerCheck:
     """
     K = np.asarray(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
-        message = f"check_mercer: kernels must be a square matrix; got shape {K.shape}. Give k(x, y) of all pairs."
-        raise DataError(message)
+        raise DataError(
+            f"check_mercer: kernels must be a square matrix; got shape {K.shape}. Give k(x, y) of all pairs."
+        )
     # What rounding of the given type can leave below zero.
     precision = np.finfo(K.dtype if K.dtype.kind == "f" else np.float64).eps
     if not np.allclose(K, K.T, rtol=0.0, atol=len(K) * precision * max(1.0, float(np.abs(K).max()))):
-        message = "check_mercer: kernels must be symmetric; got a matrix that is not. Check the kernel."
-        raise DataError(message)
+        raise DataError("check_mercer: kernels must be symmetric; got a matrix that is not. Check the kernel.")
     values = eigvalsh(K.astype(np.float64))
     if tolerance is None:
         tolerance = len(K) * float(precision) * max(float(np.abs(values).max()), np.finfo(np.float64).tiny)
@@ -142,11 +140,12 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
     else:
         return
     scale = median_length_scale(rows)
-    message = (
+    warnings.warn(
         f"{subject}: the kernel matrix is numerically {what}. The median distance between rows is {scale:.3g}: try "
-        f"length_scale={scale:.3g}, or gamma={0.5 / scale**2:.3g}."
+        f"length_scale={scale:.3g}, or gamma={0.5 / scale**2:.3g}.",
+        KernelScaleWarning,
+        stacklevel=2,
     )
-    warnings.warn(message, KernelScaleWarning, stacklevel=2)
 
 
 def make_dense(rows: Rows) -> Array:

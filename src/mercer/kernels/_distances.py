@@ -9,8 +9,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.kernels._prepared import Prepared
 
-__all__ = ["find_centre", "multiply_gaps", "products", "square_distances", "square_gaps", "sum_gaps"]
-
 
 def products(rows: Prepared, others: Prepared, out: Array) -> Array:
     """Write the dot products of two sets to `out`; return it."""

@@ -15,8 +15,6 @@ from mercer.kernels._distances import products
 from mercer.kernels._kernel import Kernel, make_tile
 from mercer.kernels._prepared import Prepared, floating, lengths
 
-__all__ = ["Cosine", "Linear", "Polynomial", "Sigmoid"]
-
 
 @plain
 @dataclass
@@ -103,8 +101,7 @@ class Polynomial(Kernel):
     def _check(self) -> None:
         self._check_positive("gamma", self.gamma)
         if not 0 <= self.degree < np.inf:
-            message = f"Polynomial: degree must be a number in [0, inf); got {self.degree!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"Polynomial: degree must be a number in [0, inf); got {self.degree!r}.")
 
     def _raise(self, tile: Array, degree: float) -> Array:
         """Turn dot products into powers, in place."""
@@ -115,11 +112,10 @@ class Polynomial(Kernel):
         tile *= self.gamma
         tile += self.coef0
         if tile.min(initial=0.0) < 0:
-            message = (
+            raise DataError(
                 f"Polynomial: a degree that is not whole, {self.degree!r}, needs gamma x.y + coef0 >= 0; got "
                 f"{tile.min():.3g}. Raise coef0, or take a whole degree."
             )
-            raise DataError(message)
         return np.power(tile, degree, out=tile)
 
     def diagonal(self, X: Array) -> Array:

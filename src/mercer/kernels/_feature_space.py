@@ -11,8 +11,6 @@ from mercer.errors import DataError
 from mercer.kernels._diagnosis import check_mercer
 from mercer.kernels._resolution import as_kernel
 
-__all__ = ["EmpiricalFeatureMap", "distances_from_mean", "feature_distances"]
-
 
 def feature_distances(kernel: Any, X: Array, Y: Array = None) -> Array:
     """Return the squared distances of features, k(x, x) - 2 k(x, y) + k(y, y).
@@ -110,11 +108,10 @@ class EmpiricalFeatureMap:
         K = self.kernel_(X)
         diagnosis = check_mercer(K)
         if not diagnosis:
-            message = (
+            raise DataError(
                 f"EmpiricalFeatureMap: the kernel must be positive semidefinite; its smallest eigenvalue on these rows "
                 f"is {diagnosis.smallest_eigenvalue:.3g}. Use a Mercer kernel."
             )
-            raise DataError(message)
         values, vectors = eigh(K.astype(np.float64))
         # In falling order; eigenvalues below n eps of the largest are rounding.
         kept = values[::-1] > len(K) * np.finfo(K.dtype).eps * values[-1]

@@ -17,8 +17,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.kernels._prepared import Prepared, floating
 
-__all__ = ["Hyperparameter", "Kernel"]
-
 # Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, about the size of a shared cache.
 _TILE_ROWS = 256
 # Rows of a tile of values: with a thousand columns it stays in the second-level cache.
@@ -97,11 +95,10 @@ class Kernel:
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """Return the values in array-API operations, for rows on any device: the definition."""
-        message = (
+        raise UnsupportedError(
             f"{type(self).__name__}: values must be asked for rows in memory; got rows on a device. Move them to "
             f"memory, or use another kernel."
         )
-        raise UnsupportedError(message)
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
@@ -121,11 +118,10 @@ class Kernel:
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         """Return the derivatives by x for all pairs, shape (len(X), len(Y), d); `X` and `Y` are float64 matrices."""
-        message = (
+        raise UnsupportedError(
             f"{type(self).__name__}: derivatives by inputs must be of a kernel that has them; this one has none. Use "
             f"RBF or another smooth kernel, or differences of values."
         )
-        raise UnsupportedError(message)
 
     def gradient(self, X: Array, Y: Array = None) -> tuple[Array, Array]:
         """Return the values and their derivatives with respect to theta, an array of shape (n, m, p)."""
@@ -208,8 +204,7 @@ class Kernel:
                 changed[parameter.name] = part if np.ndim(self._value(parameter.name)) else float(part[0])
                 at += parameter.n_elements
         if at != len(theta):
-            message = f"{type(self).__name__}: theta must have {at} numbers; got {len(theta)}."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: theta must have {at} numbers; got {len(theta)}.")
         return replace(self, **changed)  # type: ignore[type-var]
 
     def _value(self, name: str) -> Any:
@@ -230,8 +225,7 @@ class Kernel:
             name, _, rest = key.partition("__")
             if name not in known:
                 names = ", ".join(known)
-                message = f"{type(self).__name__}: a hyper-parameter must be one of {names}; got {name!r}."
-                raise ParameterError(message)
+                raise ParameterError(f"{type(self).__name__}: a hyper-parameter must be one of {names}; got {name!r}.")
             if rest:
                 getattr(self, name).set_params(**{rest: value})
             else:
@@ -273,8 +267,9 @@ class Kernel:
             return
         given = np.asarray(value, dtype=np.float64)
         if given.ndim > 1 or given.size == 0 or not (np.isfinite(given).all() and (given > 0).all()):
-            message = f"{type(self).__name__}: {name} must be a number in (0, inf), or one a column; got {value!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: {name} must be a number in (0, inf), or one a column; got {value!r}."
+            )
 
 
 def _algebra(name: str, left: Any, right: Any) -> Any:
@@ -291,8 +286,7 @@ def make_tile(rows: Prepared, others: Prepared, out: Array) -> Array:
     if out is None:
         return np.empty(shape, dtype=np.result_type(rows.dtype, others.dtype))
     if out.shape != shape or not out.flags.c_contiguous:
-        message = f"between: out must be C-ordered and of shape {shape}; got shape {out.shape}."
-        raise DataError(message)
+        raise DataError(f"between: out must be C-ordered and of shape {shape}; got shape {out.shape}.")
     return out
 
 
@@ -300,6 +294,7 @@ def require_dense(X: Array, subject: str) -> Array:
     """Return the rows as a dense array of floats; raise for sparse ones. `subject` names the kernel."""
     X = floating(X)
     if not isinstance(X, np.ndarray):
-        message = f"{subject}: this kernel needs dense rows; got sparse ones. Make them dense, or use another kernel."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: this kernel needs dense rows; got sparse ones. Make them dense, or use another kernel."
+        )
     return X

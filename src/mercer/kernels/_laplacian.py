@@ -15,8 +15,6 @@ from mercer.kernels._prepared import Prepared, floating, lengths
 from mercer.kernels._profile import GAUSSIAN, Profile
 from mercer.kernels._radial import BOUNDS, Matern, Radial
 
-__all__ = ["Laplacian", "Periodic"]
-
 
 class _Manhattan(Kernel):
     """exp(-|x - y|_1), of rows already in units."""
@@ -75,8 +73,9 @@ class Laplacian(Kernel):
             return self.length_scale
         self._check_positive("gamma", self.gamma)
         if np.ndim(self.length_scale) or self.length_scale != 1.0:
-            message = f"Laplacian: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Laplacian: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
+            )
         # exp(-gamma |x - y|) has the length scale 1 / gamma.
         return 1.0 / self.gamma
 
@@ -84,8 +83,7 @@ class Laplacian(Kernel):
     def form(self) -> Any:
         """The kernel that computes the values: Matern of order 1/2, or the one of the Manhattan distance."""
         if self.norm not in ("euclidean", "manhattan"):
-            message = f"Laplacian: norm must be one of 'euclidean', 'manhattan'; got {self.norm!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"Laplacian: norm must be one of 'euclidean', 'manhattan'; got {self.norm!r}.")
         return _Manhattan(self.get_unit()) if self.norm == "manhattan" else Matern(self.get_unit(), nu=0.5)
 
     @property

@@ -9,8 +9,6 @@ from scipy.sparse import csr_array
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 
-__all__ = ["Prepared", "find_same_rows", "floating", "lengths"]
-
 
 @dataclass(frozen=True)
 class Prepared:

@@ -12,8 +12,6 @@ from mercer._native.dual import kernel_values
 from mercer._types import Array
 from mercer.kernels._prepared import Prepared
 
-__all__ = ["EXPONENTIAL", "GAUSSIAN", "MATERN_3", "MATERN_5", "QUADRATIC", "BesselProfile", "Profile"]
-
 # The codes of the profiles in native code.
 SQUARE = 0
 GAUSSIAN = 1

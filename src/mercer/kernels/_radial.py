@@ -16,8 +16,6 @@ from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, find_same_rows, floating, lengths
 from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, QUADRATIC, BesselProfile, Profile
 
-__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
-
 BOUNDS = (1e-5, 1e5)
 
 
@@ -61,11 +59,10 @@ class Radial(Kernel):
         self._check_positive("length_scale", given)
         unit = np.asarray(given, dtype=np.float64)
         if unit.ndim and unit.size not in (1, n_features):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: length_scale must be one number, or one a column; got {unit.size} numbers for "
                 f"{n_features} columns."
             )
-            raise DataError(message)
         return unit
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
@@ -217,8 +214,9 @@ class RBF(Radial):
         self._check_positive("gamma", self.gamma)
         single = isinstance(self.length_scale, float) or not np.ndim(self.length_scale)
         if not (single and self.length_scale == 1.0):
-            message = f"RBF: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"RBF: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
+            )
         return 1.0 / math.sqrt(2.0 * self.gamma)
 
     @property
@@ -256,8 +254,7 @@ class Matern(Radial):
 
     def make_profile(self, n_features: int) -> Profile:
         if not self.nu > 0:
-            message = f"Matern: nu must be a number in (0, inf]; got {self.nu!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"Matern: nu must be a number in (0, inf]; got {self.nu!r}.")
         # The limit of large nu is exp(-r^2 / 2).
         if self.nu == math.inf:
             return Profile(GAUSSIAN, 0.5)

@@ -14,8 +14,6 @@ from mercer.kernels._laplacian import Laplacian
 from mercer.kernels._radial import RBF, Matern
 from mercer.kernels._wrapped import Callable, Pairwise, Precomputed, ScikitKernel
 
-__all__ = ["KERNEL_NAMES", "as_kernel", "resolve_gamma"]
-
 KERNEL_NAMES = (
     "linear", "poly", "polynomial", "rbf", "sigmoid", "laplacian", "matern", "cosine", "chi2", "additive_chi2",
     "precomputed",
@@ -54,8 +52,9 @@ def as_kernel(
         return given
     if callable(kernel):
         return Callable(kernel, pairs, parameters or {})
-    message = f"kernel must be one of {', '.join(KERNEL_NAMES)}, a function or a kernel object; got {kernel!r}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"kernel must be one of {', '.join(KERNEL_NAMES)}, a function or a kernel object; got {kernel!r}."
+    )
 
 
 def _make_named(name: str, gamma: Any, degree: float, coef0: float, rows: Any) -> Kernel:
@@ -83,11 +82,9 @@ def resolve_gamma(gamma: Any, rows: Any) -> float:
     if isinstance(gamma, Real) and not isinstance(gamma, bool):
         return float(gamma)
     if gamma not in (None, "auto", "scale"):
-        message = f"gamma must be a number in (0, inf), 'scale', 'auto' or None; got {gamma!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"gamma must be a number in (0, inf), 'scale', 'auto' or None; got {gamma!r}.")
     if rows is None:
-        message = f"as_kernel: gamma={gamma!r} depends on the data; give rows, or a number."
-        raise ParameterError(message)
+        raise ParameterError(f"as_kernel: gamma={gamma!r} depends on the data; give rows, or a number.")
     n_features = rows.shape[1]
     if gamma != "scale":
         return 1.0 / n_features

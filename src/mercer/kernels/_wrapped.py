@@ -13,8 +13,6 @@ from mercer.errors import DataError
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, floating
 
-__all__ = ["Callable", "Pairwise", "Precomputed", "ScikitKernel"]
-
 
 class _Whole(Kernel):
     """A kernel of unchanged rows, whose tiles `_values` computes."""
@@ -30,11 +28,10 @@ class _Whole(Kernel):
         tile = make_tile(rows, others, out)
         values = np.asarray(self._values(rows.rows, others.rows))
         if values.shape != tile.shape:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: the kernel of {len(rows)} rows and {len(others)} others must have shape "
                 f"{tile.shape}; got shape {values.shape}. Return k(x, y) of all pairs."
             )
-            raise DataError(message)
         tile[...] = values
         return tile
 
@@ -94,8 +91,7 @@ class Precomputed(Kernel):
     def diagonal(self, X: Array) -> Array:
         X = floating(X)
         if X.shape[0] != X.shape[1]:
-            message = f"Precomputed: the diagonal needs a square matrix of kernels; got shape {X.shape}."
-            raise DataError(message)
+            raise DataError(f"Precomputed: the diagonal needs a square matrix of kernels; got shape {X.shape}.")
         return X.diagonal().copy()
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
@@ -153,8 +149,7 @@ class ScikitKernel(Kernel):
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         if rows.token is not others.token or rows.numbers is not None or others.numbers is not None:
-            message = "ScikitKernel: scikit-learn's kernels have gradients for one set of rows only; got two."
-            raise DataError(message)
+            raise DataError("ScikitKernel: scikit-learn's kernels have gradients for one set of rows only; got two.")
         return self.kernel(rows.rows, eval_gradient=True)
 
     def gradient_sums(self, rows: Prepared, weights: Array, K: Array = None, threads: int = 1) -> Array:

@@ -19,8 +19,6 @@ from mercer.kernels._laplacian import Laplacian, Periodic
 from mercer.kernels._profile import BesselProfile
 from mercer.kernels._radial import Radial
 
-__all__ = ["compute_diagonal", "sum_diagonal_slopes", "sum_slopes"]
-
 
 def _make_refusal(kernel: Kernel) -> UnsupportedError:
     """Return the error of a kernel that has no such derivatives."""

@@ -8,8 +8,6 @@ from mercer.linear_model._lasso.lasso import Lasso
 from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._logistic.logistic import LogisticRegression
 
-__all__ = ["CANDIDATES"]
-
 # Above these sizes the robust fit, which has no closed form, takes too long for what it adds.
 _MOST_ROBUST_ROWS = 50_000
 

@@ -23,8 +23,6 @@ from mercer._statistic import Statistic
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._logistic.separability import warn_if_separable
 
-__all__ = ["GeneralizedLinearEstimator"]
-
 
 def _classifies(estimator: Any) -> bool:
     return find_named_loss(estimator.loss).target == "labels"
@@ -189,26 +187,23 @@ default='l2'
             return loss, {"classes_": classes}, source
         source = self._open_single(X, y, sample_weight)
         if isinstance(loss, Poisson) and source.reduce(_Negative()):
-            message = (
+            raise DataError(
                 "GeneralizedLinearEstimator: the Poisson loss needs y >= 0; got negative targets. Drop their rows."
             )
-            raise DataError(message)
         return loss, {}, source
 
     def _check_loss(self, loss: Loss) -> None:
         if not loss.is_convex or isinstance(loss, PerceptronLoss):
             why = "is not convex" if not loss.is_convex else "is least where all coefficients are zero"
-            message = (
+            raise ParameterError(
                 f"GeneralizedLinearEstimator: {type(loss).__name__} {why}, and is there to judge models or to descend "
                 f"on, not to be minimised; use 'huber', 'hinge' or 'logistic'."
             )
-            raise ParameterError(message)
         if loss.target != "labels" and self.class_weight is not None:
-            message = (
+            raise ParameterError(
                 f"GeneralizedLinearEstimator: class_weight is for losses of labels; got it with {type(loss).__name__}. "
                 f"Give sample_weight to fit."
             )
-            raise ParameterError(message)
 
     def _read_state(self, state: Any, dtype: np.dtype) -> dict[str, Any]:
         """Return the coefficients and intercepts; those of a regression have no axis of scores."""
@@ -261,8 +256,9 @@ default='l2'
         if place_of(X, y) == "memory":
             return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
         if isinstance(find_named_loss(self.loss), Poisson):
-            message = "GeneralizedLinearEstimator: score of the Poisson loss needs rows in memory. Load them first."
-            raise DataError(message)
+            raise DataError(
+                "GeneralizedLinearEstimator: score of the Poisson loss needs rows in memory. Load them first."
+            )
         return determination(self, X, y, sample_weight)
 
     decision_function = available_if(_classifies)(LinearClassifier.decision_function)

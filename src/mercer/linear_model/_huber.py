@@ -15,8 +15,6 @@ from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, flags, floats
 from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, minimise_scaled_huber
 
-__all__ = ["HuberRegressor"]
-
 
 class HuberRegressor(SingleTarget, LinearRegressor):
     """Linear regression that outliers do not sway, by Huber's loss with its scale.

@@ -16,8 +16,6 @@ from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
 from mercer.linear_model._solvers.composite.quantile_program import quantile_program
 
-__all__ = ["QuantileRegressor"]
-
 # The gap at which the optimum counts as reached, beside J at zero coefficients: what rounding leaves of sums.
 _TOLERANCE = 1e-9
 # Steps that the smoothed problem may take; a few dozen do.
@@ -139,10 +137,9 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
 
     def _check_solver(self) -> None:
         if self.solver in ("interior-point", "revised simplex"):
-            message = (
+            raise ParameterError(
                 f"QuantileRegressor: Solver {self.solver} is not anymore available in SciPy >= 1.11.0. Use 'highs'."
             )
-            raise ParameterError(message)
 
     @property
     def _whole(self) -> bool:

@@ -6,8 +6,6 @@ from mercer._base.validation import flatten_targets
 from mercer._source import Source, place_of
 from mercer.errors import DataError
 
-__all__ = ["open_single_target"]
-
 
 def open_single_target(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Source:
     """Open rows with one number each for a target; a matrix of one column is taken as that, with a warning."""
@@ -15,9 +13,8 @@ def open_single_target(estimator: Any, X: Any, y: Any, sample_weight: Any, **opt
         y = flatten_targets(y)
     source = estimator._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", **options)
     if source.target_shape != ():
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: y must be one number for each row; got {source.n_targets} in "
             f"{source.description}. Give one column, or use Ridge."
         )
-        raise DataError(message)
     return source

@@ -9,8 +9,6 @@ from mercer._source import Source
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["ValidationScore", "draw_held_out"]
-
 # Held-out rows scored at a time, which bounds the memory of their copy.
 _TILE = 4096
 
@@ -26,11 +24,10 @@ def draw_held_out(estimator: Any, source: Source, labels: bool) -> tuple[Array, 
     split = kind(test_size=estimator.validation_fraction, random_state=seed)
     training, held_out = next(split.split(np.zeros((source.n_rows, 1)), source.y))
     if source.weight is not None and not np.any(source.weight[held_out] > 0):
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: The sample weights for validation set are all zero, consider using a "
             f"different random state; got random_state={estimator.random_state!r}."
         )
-        raise DataError(message)
     return np.sort(training), np.sort(held_out)
 
 

@@ -18,16 +18,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.manifold._sparse_inverse import invert_sparse
 
-__all__ = [
-    "EigenMap",
-    "EigenMapState",
-    "centre_squares",
-    "fix_signs",
-    "largest_eigenvectors",
-    "smallest_eigenvectors",
-    "solve_at_once",
-]
-
 # Up to this size a dense decomposition takes some 3 ms, less than an iterative one with a sparse factorisation.
 _SMALL = 300
 # The same for the largest eigenvalues, which an iteration finds without a factorisation.

@@ -31,8 +31,6 @@ from mercer.manifold._neighbour_graph import (
 from mercer.manifold._scaling.classical import Parameters
 from mercer.neighbors import NearestNeighbors
 
-__all__ = ["Isomap"]
-
 STATEMENT = (
     "Largest |B v - lambda v| over the eigenvectors v, relative to the largest entry of B, the centred squared lengths "
     "of shortest paths."
@@ -151,11 +149,10 @@ class Isomap(EigenMap):
         self : Isomap
         """
         if (self.n_neighbors is None) == (self.radius is None):
-            message = (
+            raise ParameterError(
                 f"Isomap: Both n_neighbors and radius are provided, or neither: got n_neighbors={self.n_neighbors} and "
                 f"radius={self.radius}. Use Isomap(radius=1.0, n_neighbors=None) for neighbours within a distance."
             )
-            raise ParameterError(message)
         source = self._open(X, accept_sparse="csr")
         rows = source.whole()
         n = rows.shape[0]
@@ -183,11 +180,10 @@ class Isomap(EigenMap):
             distances, indices = find_within(rows, rows, self.radius or 0.0, **options)
         graph = make_graph(distances, indices, rows.shape[0])
         if given and is_sparse_matrix(rows) and (count := connected_components(graph, directed=False)[0]) > 1:
-            message = (
+            raise DataError(
                 f"Isomap: The number of connected components of the neighbors graph is {count} > 1. The graph cannot "
                 f"be completed with metric='precomputed'. Raise the number of neighbors, or give all distances."
             )
-            raise DataError(message)
 
         def between(first: Array, second: Array) -> Array:
             if given:
@@ -243,8 +239,9 @@ class Isomap(EigenMap):
             # The shortest path from a new row leads through one of its neighbours.
             paths[row] = np.min(self.dist_matrix_[indices[row]] + distances[row][:, None], axis=0, initial=np.inf)
         if not np.isfinite(paths).all():
-            message = f"Isomap: a row has no row of the fit within radius={self.radius}; raise radius and fit again."
-            raise DataError(message)
+            raise DataError(
+                f"Isomap: a row has no row of the fit within radius={self.radius}; raise radius and fit again."
+            )
         # Gower's formula: coordinates from squared distances less their means, as in classical scaling.
         return (-0.5 * (paths**2 - self._square_means) @ self._directions).astype(self.embedding_.dtype)
 

@@ -12,8 +12,6 @@ from scipy.sparse import csr_array, eye_array
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["build_hessian", "build_modified", "build_standard", "build_tangent", "find_weights"]
-
 
 def find_weights(queries: Array, rows: Array, indices: Array, reg: float) -> Array:
     """Return for each query the weights, of sum one, by which its neighbours restore it best.
@@ -71,11 +69,10 @@ def build_hessian(X: Array, indices: Array, n_components: int, tol: float) -> cs
     n, k = indices.shape
     products = n_components * (n_components + 1) // 2
     if k <= n_components + products:
-        message = (
+        raise ParameterError(
             f"LocallyLinearEmbedding: for method='hessian', n_neighbors must be greater than "
             f"n_components * (n_components + 3) / 2 = {n_components + products}; got {k}. Raise n_neighbors."
         )
-        raise ParameterError(message)
     # Coordinates of the neighbours in the plane of each neighbourhood.
     axes = _local_axes(X, indices)[:, :, :n_components]
     pairs = [(i, j) for i in range(n_components) for j in range(i, n_components)]
@@ -93,11 +90,10 @@ def build_modified(X: Array, indices: Array, n_components: int, tol: float) -> c
     """Return the matrix of modified locally linear embedding: several independent weights for each row."""
     n, k = indices.shape
     if k < n_components:
-        message = (
+        raise ParameterError(
             f"LocallyLinearEmbedding: modified LLE requires n_neighbors >= n_components; got {k} and {n_components}. "
             f"Raise n_neighbors."
         )
-        raise ParameterError(message)
     gaps = X[indices] - X[:, None, :]
     values, vectors = np.linalg.eigh(gaps @ gaps.transpose(0, 2, 1))
     values, vectors = np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]

@@ -17,8 +17,6 @@ from mercer.manifold._embedding import EigenMap, EigenMapState, smallest_eigenve
 from mercer.manifold._local_weights import build_hessian, build_modified, build_standard, build_tangent, find_weights
 from mercer.manifold._neighbour_graph import check_neighbours
 
-__all__ = ["LocallyLinearEmbedding", "locally_linear_embedding"]
-
 STATEMENT = "Largest |M v - lambda v| over the eigenvectors v, relative to the largest entry of the matrix M."
 
 
@@ -140,11 +138,10 @@ class LocallyLinearEmbedding(EigenMap):
         source = self._open(X)
         rows = source.whole()
         if self.n_components > rows.shape[1]:
-            message = (
+            raise ParameterError(
                 f"LocallyLinearEmbedding: output dimension must be less than or equal to input dimension: n_components "
                 f"is {self.n_components} and n_features = {rows.shape[1]}. Lower n_components."
             )
-            raise ParameterError(message)
         check_neighbours("LocallyLinearEmbedding", self.n_neighbors, rows.shape[0])
         wide = np.ascontiguousarray(rows, dtype=np.float64)
         dtype = source.host_dtype
@@ -171,11 +168,10 @@ class LocallyLinearEmbedding(EigenMap):
                 M, q + 1, solver=self.eigen_solver, tol=self.tol, max_iter=self.max_iter
             )
         except RuntimeError as error:
-            message = (
+            raise DataError(
                 f"LocallyLinearEmbedding: Error in determining null-space with ARPACK: the matrix is singular "
                 f"({error}). Use eigen_solver='dense', or raise n_neighbors or reg."
-            )
-            raise DataError(message) from error
+            ) from error
         # The first eigenvector is constant and says nothing.
         return EigenMapState(vectors[:, 1 : q + 1], values[1 : q + 1], residual)
 

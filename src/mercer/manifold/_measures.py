@@ -13,8 +13,6 @@ from mercer._source.threads import n_threads
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["compare_maps", "continuity", "neighborhood_recall", "trustworthiness"]
-
 
 def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "euclidean") -> float:
     r"""Compute to what share neighbours in a map are neighbours of the rows.
@@ -138,8 +136,7 @@ def compare_maps(
     ['two axes', 'one axis']
     """
     if not maps:
-        message = "compare_maps: maps must name at least one map; got none. Give {'name': embedding}."
-        raise ParameterError(message)
+        raise ParameterError("compare_maps: maps must name at least one map; got none. Give {'name': embedding}.")
     table: dict[str, dict[str, float]] = {}
     D = near = None
     for name, points in maps.items():
@@ -163,14 +160,14 @@ def _check_maps(X: Any, Y: Any, k: int, subject: str) -> tuple[Array, Array]:
     Y = check_array(Y, dtype=[np.float64, np.float32], input_name="X_embedded")
     n = X.shape[0]
     if Y.shape[0] != n:
-        message = f"{subject}: the map must have one point per row, {n}; got {Y.shape[0]}. Give the map of these rows."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the map must have one point per row, {n}; got {Y.shape[0]}. Give the map of these rows."
+        )
     if k < 1 or k >= n / 2:
-        message = (
+        raise ParameterError(
             f"{subject}: n_neighbors ({k}) should be less than n_samples / 2 ({n / 2:g}) and at least 1; lower "
             f"n_neighbors."
         )
-        raise ParameterError(message)
     return X, Y
 
 

@@ -15,17 +15,14 @@ from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors import NearestNeighbors
 
-__all__ = ["check_neighbours", "connect_parts", "find_neighbours", "find_within", "is_euclidean", "make_graph"]
-
 
 def check_neighbours(subject: str, n_neighbors: int, n_rows: int) -> None:
     """Raise if rows cannot have as many neighbours."""
     if n_neighbors >= n_rows:
-        message = (
+        raise DataError(
             f"{subject}: Expected n_neighbors < n_samples, but n_samples = {n_rows}, n_neighbors = {n_neighbors}; "
             f"lower n_neighbors, or give more rows."
         )
-        raise DataError(message)
 
 
 def is_euclidean(metric: Any, p: float, parameters: Any) -> bool:
@@ -74,11 +71,12 @@ def connect_parts(subject: str, graph: csr_array, distances_between: Any) -> csr
     count, labels = connected_components(graph, directed=False)
     if count == 1:
         return graph
-    message = (
+    warnings.warn(
         f"{subject}: the number of connected components of the neighbors graph is {count} > 1: no path leads from one "
-        f"to another, and each two were joined by their shortest edge. Raise n_neighbors or radius, or map them apart."
+        f"to another, and each two were joined by their shortest edge. Raise n_neighbors or radius, or map them apart.",
+        UserWarning,
+        stacklevel=2,
     )
-    warnings.warn(message, UserWarning, stacklevel=2)
     links = []
     for first in range(count):
         rows = np.flatnonzero(labels == first)

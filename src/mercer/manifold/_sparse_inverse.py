@@ -16,8 +16,6 @@ from mercer._native.graph import elimination_order
 from mercer._source.calls import check_dropped
 from mercer._types import Array, Rows
 
-__all__ = ["invert_sparse", "order_unknowns"]
-
 # Entries of a matrix that SuperLU orders in some 40 ms: shorter than Ctrl-C may wait.
 _SMALL = 200_000
 # Entries of lists that one native call of the ordering reads: some milliseconds.

@@ -24,8 +24,6 @@ from mercer.errors import DataError, UnsupportedError
 from mercer.manifold._embedding import EigenMap, EigenMapState, fix_signs, smallest_eigenvectors, solve_at_once
 from mercer.manifold._neighbour_graph import check_neighbours, find_neighbours
 
-__all__ = ["SpectralEmbedding", "spectral_embedding"]
-
 STATEMENT = (
     "Largest |L v - lambda v| over the eigenvectors v of the normalised Laplacian L, relative to its largest entry."
 )
@@ -203,11 +201,10 @@ class SpectralEmbedding(EigenMap):
         """
         check_is_fitted(self)
         if self._is_given or callable(self.affinity):
-            message = (
+            raise UnsupportedError(
                 f"SpectralEmbedding: transform needs rows and affinity='rbf' or 'nearest_neighbors'; got "
                 f"affinity={self.affinity!r}. Fit the map to rows."
             )
-            raise UnsupportedError(message)
         rows = check_new_rows(self, X, accept_sparse="csr")
         affinities = self._relate(rows)
         degrees = affinities.sum(axis=1)
@@ -267,33 +264,33 @@ def _link(indices: Array, n: int, *, own: bool) -> csr_array:
 
 def _check_affinities(subject: str, A: Rows) -> Rows:
     if A.shape[0] != A.shape[1]:
-        message = (
+        raise DataError(
             f"{subject}: array must be 2-dimensional and square: affinities have one row and column per thing; got "
             f"shape {A.shape}. Give affinities of all pairs."
         )
-        raise DataError(message)
     least = A.data.min(initial=0.0) if is_sparse_matrix(A) else A.min(initial=0.0)
     if least < 0:
-        message = f"{subject}: affinities must not be negative; got {least:.3g}. Give similarities, such as exp(-D**2)."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: affinities must not be negative; got {least:.3g}. Give similarities, such as exp(-D**2)."
+        )
     gap = abs(A - A.T)
     if gap.max() > 1e-10 * max(abs(A).max(), 1e-300):
-        message = (
+        warnings.warn(
             f"{subject}: Array is not symmetric, and will be converted to symmetric by average with its transpose; "
-            f"give 0.5 * (A + A.T) to be sure."
+            f"give 0.5 * (A + A.T) to be sure.",
+            UserWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, UserWarning, stacklevel=2)
         return 0.5 * (A + A.T)
     return A
 
 
 def _refuse_multigrid(subject: str, solver: str | None) -> None:
     if solver == "amg":
-        message = (
+        raise UnsupportedError(
             f"{subject}: The eigen_solver was set to 'amg', but pyamg is not available to mercer; use "
             f"eigen_solver='arpack'."
         )
-        raise UnsupportedError(message)
 
 
 def _find_coordinates(A: Rows, k: int, solver: str | None, tol: Any, normed: bool, drop_first: bool) -> EigenMapState:
@@ -303,11 +300,12 @@ def _find_coordinates(A: Rows, k: int, solver: str | None, tol: Any, normed: boo
     whole = not is_sparse_matrix(graph) and float(graph.min(initial=1.0)) > 0
     parts = 1 if whole else connected_components(graph, directed=False)[0]
     if parts > 1:
-        message = (
+        warnings.warn(
             f"SpectralEmbedding: Graph is not fully connected, spectral embedding may not work as expected: it has "
-            f"{parts} parts. Raise n_neighbors, or lower gamma, or map the parts apart."
+            f"{parts} parts. Raise n_neighbors, or lower gamma, or map the parts apart.",
+            UserWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, UserWarning, stacklevel=2)
     L, roots = laplacian(graph.astype(np.float64), normed=normed, return_diag=True)
     roots = np.asarray(roots, dtype=np.float64)
     if normed:

@@ -10,16 +10,6 @@ from scipy.special import xlogy
 from mercer.errors import ParameterError
 from mercer.metrics._groups import count_pairs
 
-__all__ = [
-    "adjusted_rand_score",
-    "conditional_entropy",
-    "mutual_info_score",
-    "normalized_mutual_info_score",
-    "pair_f_score",
-    "purity_score",
-    "rand_score",
-]
-
 # The mean of the two entropies by which mutual information is divided, by name.
 _AVERAGES: dict[str, Callable[[float, float], float]] = {
     "min": min,
@@ -210,8 +200,9 @@ def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_
     table = count_pairs("normalized_mutual_info_score", labels_true, labels_pred)
     if average_method not in _AVERAGES:
         known = ", ".join(map(repr, _AVERAGES))
-        message = f"normalized_mutual_info_score: average_method must be one of {known}; got {average_method!r}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"normalized_mutual_info_score: average_method must be one of {known}; got {average_method!r}."
+        )
     information, first, second = _inform(table)
     # One cluster and one class are the same partition.
     if first == second == 0.0:

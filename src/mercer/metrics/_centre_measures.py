@@ -8,8 +8,6 @@ from mercer._source.threads import n_threads, run_numbered
 from mercer._types import Array
 from mercer.metrics._groups import Grouping, group_rows
 
-__all__ = ["calinski_harabasz_score", "davies_bouldin_score", "dunn_index", "within_scatter"]
-
 # Rows of a work item.
 _ROWS = 256
 # Rows that a work item meets at a time: the table of their distances takes 8 MiB per thread.

@@ -17,8 +17,6 @@ from mercer.errors import DataError
 from mercer.metrics._centre_measures import calinski_harabasz_score, davies_bouldin_score
 from mercer.metrics._silhouette import silhouette_interval
 
-__all__ = ["ClusterNumberChoice", "choose_n_clusters", "cluster_stability", "gap_statistic"]
-
 _CRITERIA = ("gap", "silhouette", "calinski_harabasz", "davies_bouldin", "stability")
 
 
@@ -256,8 +254,9 @@ def _check(subject: str, n_clusters: Sequence[int], values: dict[str, Any]) -> l
     check_parameters(subject, {name: rules[name] for name in values}, values)
     numbers = [int(k) for k in n_clusters]
     if not numbers or min(numbers) < 1 or any(a >= b for a, b in pairwise(numbers)):
-        message = f"{subject}: n_clusters must be rising positive integers, at least one; got {list(n_clusters)!r}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: n_clusters must be rising positive integers, at least one; got {list(n_clusters)!r}."
+        )
     return numbers
 
 

@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from mercer._base.reading import read_costs, read_weight
 from mercer.errors import DataError
 
-__all__ = ["cost_weighted_error"]
-
 
 def cost_weighted_error(
     y_true: Any, y_pred: Any, costs: Any, *, classes: Any = None, actions: Any = None, sample_weight: Any = None
@@ -46,19 +44,17 @@ def cost_weighted_error(
     true, said = _read_labels(y_true), _read_labels(y_pred)
     check_consistent_length(true, said)
     if not len(true):
-        message = f"{subject}: at least one label is needed; got none."
-        raise DataError(message)
+        raise DataError(f"{subject}: at least one label is needed; got none.")
     if classes is None:
         classes = np.unique(true) if actions is not None else np.unique(np.concatenate([true, said]))
     columns = _read_labels(classes)
     rows = columns if actions is None else _read_labels(actions)
     matrix = read_costs(subject, costs, len(columns))
     if matrix.shape != (len(rows), len(columns)):
-        message = (
+        raise DataError(
             f"{subject}: costs must have shape ({len(rows)}, {len(columns)}), actions by classes; got {matrix.shape}. "
             f"Name classes and actions."
         )
-        raise DataError(message)
     # The cost table is read at (action taken, true class), one entry per row.
     each = matrix[_find(subject, "y_pred", said, rows), _find(subject, "y_true", true, columns)]
     return float(np.average(each, weights=read_weight(subject, sample_weight, len(true))))
@@ -78,6 +74,5 @@ def _find(subject: str, name: str, labels: np.ndarray, known: np.ndarray) -> np.
     places = {label: place for place, label in enumerate(known.tolist())}
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in places]
     if unknown:
-        message = f"{subject}: {name} must hold labels out of {list(places)}; got {unknown[0]!r}."
-        raise DataError(message)
+        raise DataError(f"{subject}: {name} must hold labels out of {list(places)}; got {unknown[0]!r}.")
     return np.array([places[label] for label in labels.tolist()], dtype=np.intp)

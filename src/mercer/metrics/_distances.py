@@ -17,8 +17,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import Kernel, feature_distances
 
-__all__ = ["MetricCheck", "check_metric", "lp_norm", "pairwise_distances"]
-
 # Names of distances, as scikit-learn and SciPy have them, and the exponent p of those that are L_p distances.
 _EXPONENTS = {
     "euclidean": 2.0,
@@ -127,8 +125,7 @@ def pairwise_distances(
     rows = check_array(X, dtype=np.float64, input_name="X")
     others = rows if Y is None else check_array(Y, dtype=np.float64, input_name="Y")
     if rows.shape[1] != others.shape[1]:
-        message = f"pairwise_distances: Y must have {rows.shape[1]} columns, as X has; got {others.shape[1]}."
-        raise DataError(message)
+        raise DataError(f"pairwise_distances: Y must have {rows.shape[1]} columns, as X has; got {others.shape[1]}.")
     size = (len(rows), len(others))
     require_memory("pairwise_distances", 8.0 * size[0] * size[1], "a {} x {} table".format(*size), "use fewer rows")
     if isinstance(metric, Kernel):
@@ -153,15 +150,17 @@ def _choose_exponent(metric: Any, p: float) -> float:
         return _read_exponent("pairwise_distances", p)
     if not isinstance(metric, str) or metric not in _EXPONENTS:
         known = ", ".join(repr(name) for name in (*_EXPONENTS, *_OTHERS, *_PASSED_ON))
-        message = f"pairwise_distances: metric must be a kernel, a function or one of {known}; got {metric!r}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"pairwise_distances: metric must be a kernel, a function or one of {known}; got {metric!r}."
+        )
     return _EXPONENTS[metric]
 
 
 def _read_exponent(subject: str, p: Any) -> float:
     if not isinstance(p, int | float | np.number) or not p >= 1:
-        message = f"{subject}: p must be a number in [1, inf]; got {p!r}. Below 1 the triangle inequality fails."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{subject}: p must be a number in [1, inf]; got {p!r}. Below 1 the triangle inequality fails."
+        )
     return float(p)
 
 
@@ -192,21 +191,20 @@ def _compute_mahalanobis(rows: Array, others: Array, covariance: Any, same: bool
 def _unit(rows: Array) -> Array:
     norms = lp_norm(rows)
     if not (norms > 0).all():
-        message = "pairwise_distances: metric='cosine' needs rows with a direction; got a row of zeros. Drop it."
-        raise DataError(message)
+        raise DataError("pairwise_distances: metric='cosine' needs rows with a direction; got a row of zeros. Drop it.")
     return rows / norms[:, None]
 
 
 def _read_distances(X: Any, Y: Any) -> Array:
     matrix = check_array(X, dtype=np.float64, input_name="X")
     if Y is not None:
-        message = "pairwise_distances: metric='precomputed' takes the distances as X and no Y; got both."
-        raise DataError(message)
+        raise DataError("pairwise_distances: metric='precomputed' takes the distances as X and no Y; got both.")
     # Only a square table has a diagonal of self-distances; others are between two sets.
     square = matrix.shape[0] == matrix.shape[1]
     if matrix.min() < 0 or (square and np.any(np.diag(matrix) != 0)):
-        message = "pairwise_distances: precomputed distances must be non-negative, zero on the diagonal; got others."
-        raise DataError(message)
+        raise DataError(
+            "pairwise_distances: precomputed distances must be non-negative, zero on the diagonal; got others."
+        )
     return matrix
 
 
@@ -274,8 +272,7 @@ def check_metric(distances: Any, *, tolerance: float = 1e-9) -> MetricCheck:
     D = check_array(distances, dtype=np.float64, input_name="distances")
     n = len(D)
     if D.shape != (n, n):
-        message = f"check_metric: distances must be a square table; got shape {D.shape}."
-        raise DataError(message)
+        raise DataError(f"check_metric: distances must be a square table; got shape {D.shape}.")
     slack = tolerance * float(np.abs(D).max())
     excess, worst = -math.inf, (0, 0, 0)
     for middle in range(n):

@@ -10,8 +10,6 @@ from sklearn.utils import check_X_y, column_or_1d
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Grouping", "count_pairs", "group_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
@@ -27,11 +25,10 @@ class Grouping:
         # With one row per group nothing is left to measure within groups.
         limit = len(numbers) - 1 if most is None else most
         if not 2 <= len(counts) <= limit:
-            message = (
+            raise DataError(
                 f"{subject}: Number of labels is {len(counts)}. Valid values are 2 to n_samples - 1 (inclusive); "
                 f"cluster into more groups, or fewer."
             )
-            raise DataError(message)
         return cls(numbers.astype(np.int64), counts)
 
     @property
@@ -65,11 +62,10 @@ def _check_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array
     """Check two labellings of the same rows."""
     pair = [column_or_1d(np.asarray(labels)) for labels in (labels_true, labels_pred)]
     if len(pair[0]) != len(pair[1]) or not len(pair[0]):
-        message = (
+        raise DataError(
             f"{subject}: the two labellings must be of the same rows, at least one; got {len(pair[0])} and "
             f"{len(pair[1])} labels."
         )
-        raise DataError(message)
     return pair[0], pair[1]
 
 

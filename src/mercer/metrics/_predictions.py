@@ -7,8 +7,6 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["correlation", "empirical_error", "member_correlation", "population_error"]
-
 
 def correlation(x: Any, y: Any = None) -> Any:
     """Compute the correlation coefficient of two variables, or the matrix of coefficients of columns.
@@ -69,8 +67,7 @@ def empirical_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> floa
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
     if not len(y_true):
-        message = "empirical_error: at least one label is needed; got none."
-        raise DataError(message)
+        raise DataError("empirical_error: at least one label is needed; got none.")
     return float(np.average(y_true != y_pred, weights=sample_weight))
 
 
@@ -96,17 +93,17 @@ def population_error(joint: Any, decisions: Any) -> float:
     """
     joint = check_array(joint, dtype=np.float64, input_name="joint")
     if (joint < 0).any() or not np.isclose(joint.sum(), 1.0):
-        message = f"population_error: joint must be probabilities that sum to one; got a sum of {joint.sum():g}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"population_error: joint must be probabilities that sum to one; got a sum of {joint.sum():g}."
+        )
     given = column_or_1d(decisions)
     check_consistent_length(joint, given)
     chosen = given.astype(np.int64)
     if (chosen != given).any() or chosen.min() < 0 or chosen.max() >= joint.shape[1]:
-        message = (
+        raise ParameterError(
             f"population_error: decisions must be class numbers from 0 to {joint.shape[1] - 1}; got "
             f"{given[(chosen != given) | (chosen < 0) | (chosen >= joint.shape[1])][0]}."
         )
-        raise ParameterError(message)
     # Entry (i, k) of `joint` is P(x_i, k). The decision is right with probability sum_i P(x_i, k_i).
     return float(1.0 - joint[np.arange(len(joint)), chosen].sum())
 
@@ -138,8 +135,7 @@ def member_correlation(predictions: Any) -> tuple[float, float]:
     """
     table = np.asarray(predictions, dtype=np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
-        message = f"member_correlation: predictions must be a table of at least 2 x 2; got shape {table.shape}."
-        raise DataError(message)
+        raise DataError(f"member_correlation: predictions must be a table of at least 2 x 2; got shape {table.shape}.")
     covariance = np.cov(table, rowvar=False)
     m = table.shape[1]
     variance = float(np.trace(covariance) / m)

@@ -24,8 +24,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.metrics._groups import Grouping
 
-__all__ = ["SilhouetteEstimate", "silhouette_interval", "silhouette_samples", "silhouette_score"]
-
 # Rows of a work item: together with a tile of others, products of 64 x 256 float64 that a second-level cache holds.
 _ROWS = 64
 # Rows that a work item meets at a time.
@@ -193,11 +191,10 @@ def _check_rows(subject: str, X: Any, labels: Any, metric: Any) -> tuple[Any, Gr
         # Distances computed in this precision are zero on the diagonal up to some hundred units of rounding.
         tolerance = 100.0 * float(np.finfo(X.dtype).eps) if X.dtype.kind == "f" else 0.0
         if np.any(np.abs(X.diagonal()) > tolerance):
-            message = (
+            raise DataError(
                 f"{subject}: The precomputed distance matrix contains non-zero elements on the diagonal. "
                 f"Use np.fill_diagonal(X, 0)."
             )
-            raise DataError(message)
     return X, Grouping.of(subject, labels)
 
 

@@ -21,8 +21,6 @@ from mercer.mixture._binaries import BinariesByCentre, Binarised, BinaryCheck
 from mercer.mixture._mixture_model import DRAWN, MixtureModel
 from mercer.mixture._starts import first_centres, nearest_scores, random_sums
 
-__all__ = ["BernoulliMixture"]
-
 _NO_CLASSES = "the check looks for the classes of whatever has predict_proba; a mixture has components instead"
 
 
@@ -195,11 +193,10 @@ class BernoulliMixture(MixtureModel):
         self._check_enough_rows(source)
         # Sparse rows do not store their zeros; a negative threshold would make a one of each.
         if source.is_sparse and (self.binarize or 0.0) < 0:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: binarize must not be below 0 for sparse rows, whose zeros would become ones; "
                 f"got {self.binarize!r}. Make the rows dense."
             )
-            raise DataError(message)
         engine = ExpectationMaximisation(
             prepare=self._prepare,
             start=self._start,
@@ -219,11 +216,10 @@ class BernoulliMixture(MixtureModel):
         """Request a check that the rows are binary; return the model. A generator of requests."""
         check = yield BinaryCheck()
         if self.binarize is None and check.n_other:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: X must hold zeros and ones alone; {check.n_other} values are neither. Set "
                 f"binarize to a threshold."
             )
-            raise DataError(message)
         return BernoulliModel(float(self.alpha), float(check.weight), self.assignment == "hard", self.binarize)
 
     def _start(self, model: BernoulliModel, seed: np.random.SeedSequence) -> Any:

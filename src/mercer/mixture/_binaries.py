@@ -10,8 +10,6 @@ from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import ExpectedSums, compute_responsibilities
 from mercer._types import Array
 
-__all__ = ["BinariesByCentre", "Binarised", "BinaryCheck"]
-
 
 def binary_block(block: Block, threshold: float | None) -> Block:
     """Return a block of zeros and ones, in the type of the rows; sparse rows keep the entries they store."""

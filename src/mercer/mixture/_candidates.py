@@ -5,8 +5,6 @@ from typing import Any
 from mercer._base.candidate import Candidate, Shape
 from mercer.mixture._gaussian_mixture import GaussianMixture
 
-__all__ = ["CANDIDATES"]
-
 
 def _mixture(shape: Shape) -> Any:
     return GaussianMixture(2, n_init=2, reg_covar=1e-3, random_state=shape.seed)

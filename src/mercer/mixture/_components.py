@@ -12,8 +12,6 @@ from mercer._solver.expectation_maximisation import CollapseError
 from mercer._statistic.expectation import n_features_of, pairs
 from mercer._types import Array
 
-__all__ = ["FORM_OF", "GaussianComponents", "GaussianMoments", "natural"]
-
 # The features that the M step of each covariance type needs.
 FORM_OF = {"full": "full", "tied": "full", "diag": "diagonal", "spherical": "spherical"}
 _LOG_2_PI = math.log(2.0 * math.pi)

@@ -18,8 +18,6 @@ from mercer._statistic.expectation import compute_responsibilities
 from mercer._types import Array
 from mercer.watch import TimeLimit
 
-__all__ = ["EMResult", "expectation_maximisation", "expected_log_likelihood", "free_energy", "responsibilities"]
-
 
 def responsibilities(log_joint: Any, *, hard: bool = False) -> tuple[Array, float]:
     """Return the E step of rows with one hidden label each: q = p(z | x), and the log-likelihood of all rows.

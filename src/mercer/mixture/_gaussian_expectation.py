@@ -19,8 +19,6 @@ from mercer._statistic.expectation import ExpectedSums, compute_responsibilities
 from mercer._statistic.statistic import Statistic, Sums
 from mercer._types import Array
 
-__all__ = ["CentredExpectation", "MissingExpectation", "ObservedCounts", "ObservedSums"]
-
 _LOG_2_PI = math.log(2.0 * math.pi)
 # Up to this number of values, a call for each component costs more than the arithmetic.
 _FEW = 2**14

@@ -24,8 +24,6 @@ from mercer.mixture._gaussian_parts import GaussianParts
 from mercer.mixture._given import complete_start, read_factors, read_means, read_weights
 from mercer.mixture._starts import first_components
 
-__all__ = ["GaussianMixture"]
-
 # The step size of online EM at batch t is t to minus this power: above one half, so that noise averages out, and below
 # one, so that the first components are forgotten (Cappe and Moulines, 2009).
 _FORGETTING = 0.6
@@ -164,8 +162,7 @@ class GaussianMixture(GaussianParts):
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             if name in vars(self) and np.shape(getattr(self, name)) != shape:
-                message = f"GaussianMixture.{name} must have the shape {shape}; the file's has another."
-                raise ModelFileError(message)
+                raise ModelFileError(f"GaussianMixture.{name} must have the shape {shape}; the file's has another.")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianMixture":
@@ -237,8 +234,9 @@ class GaussianMixture(GaussianParts):
             # as stochastic approximation needs.
             components = answer_requests(self._with_batch(source, before, batch**-_FORGETTING), source)
         except CollapseError as error:
-            message = f"{type(self).__name__}: component {error.component} collapsed at batch {batch}. {error.cure}"
-            raise DataError(message) from error
+            raise DataError(
+                f"{type(self).__name__}: component {error.component} collapsed at batch {batch}. {error.cure}"
+            ) from error
         finally:
             source.release()
         # The type of the first batch stays, so later batches of another precision do not change the attributes.
@@ -268,12 +266,11 @@ class GaussianMixture(GaussianParts):
         # The shape that covariances of this type have.
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
         if k != self.n_components or tuple(self.covariances_.shape) != shape:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: n_components and covariance_type must not change where a fit goes on; it has "
                 f"{k} components and covariances of shape {tuple(self.covariances_.shape)}. Set them back, or fit "
                 f"afresh."
             )
-            raise DataError(message)
         return self._components()
 
     def _forecast(self, d: int) -> None:
@@ -310,9 +307,10 @@ class GaussianMixture(GaussianParts):
         # Only the best of the restarts is stored, so only its components are looked at.
         self.collapsed_ = state.choose()[0].parameters.find_collapsed(self.reg_covar)
         if len(self.collapsed_):
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "
                 f"collapsed_): its variance in some direction is reg_covar ({self.reg_covar:g}) alone. Raise "
-                f"reg_covar, lower n_components, or drop duplicate rows."
+                f"reg_covar, lower n_components, or drop duplicate rows.",
+                ConvergenceWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -13,8 +13,6 @@ from mercer.errors import DataError
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments, natural
 from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 
-__all__ = ["GaussianModel", "prepare_model"]
-
 # Most features of a row; with more, a matrix product for each component is as fast and needs no features.
 _MOST_FEATURES = 4096
 # Scores from features about the mean of all rows lose digits as (spread of the rows / spread of a component)^2: at this
@@ -166,21 +164,21 @@ def prepare_model(subject: str, kind: str, floor: float, hard: bool) -> Any:
         return GaussianModel(subject, kind, floor, hard, np.asarray(sums.mean), sums.scatter, float(sums.weight))
     observed = yield ObservedCounts()
     if observed.n_infinite:
-        message = (
+        raise DataError(
             f"{subject}: Input X contains infinity or a value too large for dtype('float64'). Mark missing entries "
             f"by NaN, and correct or drop the {observed.n_infinite} infinite ones."
         )
-        raise DataError(message)
     # Means are finite and squares are not: entries are too large, and none is missing.
     if np.isfinite(sums.mean).all():
-        message = f"{subject}: squares of X must be finite; some column is too large for them. Scale the columns."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: squares of X must be finite; some column is too large for them. Scale the columns."
+        )
     if observed.n_empty:
-        message = f"{subject}: every row needs an observed entry; {observed.n_empty} are NaN throughout. Drop them."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: every row needs an observed entry; {observed.n_empty} are NaN throughout. Drop them."
+        )
     if not np.all(observed.weights > 0):
         column = int(np.argmin(observed.weights))
-        message = f"{subject}: every column needs an observed entry; column {column} is NaN throughout. Drop it."
-        raise DataError(message)
+        raise DataError(f"{subject}: every column needs an observed entry; column {column} is NaN throughout. Drop it.")
     scatter = np.zeros(len(observed.means)) if diagonal else np.zeros((len(observed.means),) * 2)
     return GaussianModel(subject, kind, floor, hard, observed.means, scatter, float(sums.weight), missing=True)

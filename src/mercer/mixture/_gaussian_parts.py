@@ -17,8 +17,6 @@ from mercer.mixture._components import GaussianComponents
 from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation
 from mercer.mixture._mixture_model import MixtureModel
 
-__all__ = ["GaussianParts"]
-
 
 @dataclass(frozen=True, eq=False)
 class GaussianDensity:
@@ -33,14 +31,14 @@ class GaussianDensity:
         if block.xp is not np or np.isfinite(np.sum(block.X, dtype=np.float64)):
             return self.complete.scores(block)
         if np.isinf(block.X).any():
-            message = (
+            raise DataError(
                 "GaussianMixture: Input X contains infinity or a value too large for dtype('float64'). Mark missing "
                 "entries by NaN, and correct or drop the infinite ones."
             )
-            raise DataError(message)
         if (empty := int(np.isnan(block.X).all(axis=1).sum())) > 0:
-            message = f"GaussianMixture: every row needs an observed entry; {empty} are NaN throughout. Drop them."
-            raise DataError(message)
+            raise DataError(
+                f"GaussianMixture: every row needs an observed entry; {empty} are NaN throughout. Drop them."
+            )
         parts = self.components
         return MissingExpectation(parts.weights, parts.means, parts.each_covariance(), "full").scores(block)
 
@@ -145,11 +143,10 @@ class GaussianParts(MixtureModel):
         rest = np.setdiff1d(np.arange(parts.n_columns), chosen)
         values = np.asarray(values, dtype=np.float64).reshape(-1)
         if len(values) != len(chosen) or len(rest) == 0:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: conditional takes a value for each given column, and leaves at least one "
                 f"column; got {len(values)} values for {len(chosen)} of {parts.n_columns} columns."
             )
-            raise DataError(message)
         # Bayes: a component's weight is multiplied by its marginal density at the given values.
         given = self.marginal(chosen)
         scores = given._density().complete.offset - 0.5 * np.array(
@@ -170,8 +167,9 @@ class GaussianParts(MixtureModel):
         chosen, d = np.atleast_1d(np.asarray(columns)), self.means_.shape[1]
         whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
         if not whole or len(np.unique(chosen)) < len(chosen) or chosen.min() < 0 or chosen.max() >= d:
-            message = f"{type(self).__name__}: columns must be different numbers in [0, {d - 1}]; got {columns!r}."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: columns must be different numbers in [0, {d - 1}]; got {columns!r}."
+            )
         return chosen
 
     def _make(self, weights: Array, means: Array, covariances: Array) -> Any:

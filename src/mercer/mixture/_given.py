@@ -10,18 +10,15 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
 
-__all__ = ["complete_start", "read_factors", "read_means", "read_weights"]
-
 
 def _check(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Array:
     options = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True, "estimator": estimator}
     value = check_array(to_numpy(value), **options).astype(np.float64)
     if value.shape != shape:
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: The parameter '{name}' should have the shape of {shape}, but got "
             f"{value.shape}. Give it that shape, or leave it to be found."
         )
-        raise DataError(message)
     return value
 
 
@@ -33,17 +30,15 @@ def read_weights(estimator: Any) -> Array:
     weights = _check(estimator, estimator.weights_init, "weights", (estimator.n_components,))
     if np.any(weights < 0) or np.any(weights > 1):
         # The two values in this order, as scikit-learn prints them.
-        message = (
+        raise DataError(
             f"{subject}: The parameter 'weights' should be in the range [0, 1], but got max value {weights.min():.5f}, "
             f"min value {weights.max():.5f}. Divide them by their sum."
         )
-        raise DataError(message)
     if not np.isclose(weights.sum(), 1.0, rtol=1e-5, atol=1e-6):
-        message = (
+        raise DataError(
             f"{subject}: The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}. "
             f"Divide them by their sum."
         )
-        raise DataError(message)
     return np.maximum(weights, np.finfo(np.float64).tiny)
 
 
@@ -75,8 +70,7 @@ def read_factors(estimator: Any, d: int) -> Array:
 
 
 def _refuse(estimator: Any, kind: str, rule: str) -> NoReturn:
-    message = f"{type(estimator).__name__}: '{kind} precision' should be {rule}. Give inverses of covariances."
-    raise DataError(message)
+    raise DataError(f"{type(estimator).__name__}: '{kind} precision' should be {rule}. Give inverses of covariances.")
 
 
 def complete_start(estimated: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:

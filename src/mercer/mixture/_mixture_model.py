@@ -23,8 +23,6 @@ from mercer._stored import Stored, floats, members
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["DRAWN", "MixtureModel"]
-
 DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
 # Stands for a seed that was not given: then the mixture's own is used.
 OWN_SEED: Any = type("OwnSeed", (), {"__repr__": lambda self: "the mixture's own"})()
@@ -297,16 +295,16 @@ class MixtureModel(DensityMixin, LimitedEstimator):
     def _check_sample(self, n_samples: Any) -> None:
         check_is_fitted(self)
         if not Integer(1).accepts(n_samples):
-            message = f"{type(self).__name__}: Invalid value for 'n_samples': it must be at least 1; got {n_samples!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: Invalid value for 'n_samples': it must be at least 1; got {n_samples!r}."
+            )
 
     def _check_enough_rows(self, source: Source) -> None:
         if source.n_rows < self.n_components:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {source.n_rows}. Lower n_components."
             )
-            raise DataError(message)
 
     def _store(self, state: Restarts) -> None:
         """Set the attributes of the best run."""

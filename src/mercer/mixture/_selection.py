@@ -12,8 +12,6 @@ from mercer.errors import ParameterError
 from mercer.mixture._gaussian_mixture import GaussianMixture
 from mercer.mixture._mixture_model import MixtureModel
 
-__all__ = ["MixtureSelection", "select_mixture"]
-
 _TYPES = ("full", "tied", "diag", "spherical")
 
 
@@ -90,8 +88,9 @@ def select_mixture(
         for k in n_components
     ]
     if not tried:
-        message = "select_mixture: n_components and covariance_types must name at least one each; got none. Add some."
-        raise ParameterError(message)
+        raise ParameterError(
+            "select_mixture: n_components and covariance_types must name at least one each; got none. Add some."
+        )
     models = [clone(base).set_params(**settings).fit(X, sample_weight=sample_weight) for settings in tried]
     records = [settings | _measure(model, X, sample_weight) for settings, model in zip(tried, models)]
     table = {name: [record[name] for record in records] for name in records[0]}

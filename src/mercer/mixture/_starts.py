@@ -23,8 +23,6 @@ from mercer._types import Array
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_expectation import CentredExpectation
 
-__all__ = ["first_centres", "first_components", "nearest_scores", "random_sums"]
-
 # Most rows, drawn at random, in which centres are searched for if entries are missing.
 _MOST_ROWS = 2**15
 # Most iterations of the k-means that finds the start: the default of KMeans.

@@ -12,8 +12,6 @@ from mercer._source.threads import n_threads, run_numbered
 from mercer.model_selection._curves import order_growing
 from mercer.model_selection._trial import respond, take_rows
 
-__all__ = ["BiasVariance", "bias_variance", "resampled_bias_variance"]
-
 
 @dataclass(frozen=True)
 class BiasVariance:

@@ -8,8 +8,6 @@ from sklearn.base import clone
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["degrees_of_freedom", "parameter_count", "roughness", "weight_norm"]
-
 _WEIGHTS = ("coef_", "intercept_")
 
 
@@ -71,8 +69,7 @@ def _find_weights(subject: str, model: Any) -> Any:
     """Return the model with coefficients: the last step of a pipeline, or the model itself."""
     last = model[-1] if hasattr(model, "steps") else model
     if not hasattr(last, "coef_"):
-        message = f"{subject}: the model must be fitted and have coef_; got {type(last).__name__} without."
-        raise DataError(message)
+        raise DataError(f"{subject}: the model must be fitted and have coef_; got {type(last).__name__} without.")
     return last
 
 
@@ -124,8 +121,7 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float | N
         # A thousandth of the range of the targets, or of their size, or of one where all are zero.
         step = 1e-3 * (float(np.ptp(target)) or float(np.abs(target).max(initial=0.0)) or 1.0)
     if not np.isfinite(step) or step == 0:
-        message = f"degrees_of_freedom: step must be a number other than zero; got {step!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"degrees_of_freedom: step must be a number other than zero; got {step!r}.")
     # A linear smoother has y^ = S y, so that a forward difference of any width gives the diagonal of S exactly.
     before = clone(estimator).fit(X, target).predict(X)
     total = 0.0
@@ -161,8 +157,9 @@ def roughness(function: Callable[[np.ndarray], Any], low: float, high: float, *,
     1.571
     """
     if not low < high or n_points < 3:
-        message = f"roughness: low must be below high, and n_points at least 3; got {low}, {high} and {n_points}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"roughness: low must be below high, and n_points at least 3; got {low}, {high} and {n_points}."
+        )
     x = np.linspace(low, high, n_points)
     values = np.asarray(function(x[:, None]), dtype=float).ravel()
     width = x[1] - x[0]

@@ -12,8 +12,6 @@ from mercer.errors import ParameterError
 from mercer.model_selection._splits import Split, prepare_splits
 from mercer.model_selection._trial import Rows, fit_settings
 
-__all__ = ["ScoreCurve", "complexity_curve", "learning_curve", "order_growing", "score_sizes"]
-
 # Shares of the training rows at which a learning curve is measured by default.
 _SHARES = (0.1, 0.2, 0.35, 0.6, 1.0)
 
@@ -112,11 +110,10 @@ def learning_curve(
     wanted = np.asarray(_SHARES if sizes is None else sizes, dtype=float)
     counts = np.where(wanted <= 1, np.round(wanted * smallest), wanted).astype(int)
     if counts.min() < 1 or counts.max() > smallest:
-        message = (
+        raise ParameterError(
             f"learning_curve: sizes must be shares in (0, 1] or numbers of rows up to {smallest}, the training part of "
             f"a split; got {wanted.tolist()}."
         )
-        raise ParameterError(message)
     labels = rows.y if is_classifier(estimator) else None
     orders = [order_growing(train, labels, seed + place, time is not None) for place, (train, _) in enumerate(splits)]
     train, test = score_sizes(estimator, rows, splits, orders, counts, n_threads(n_jobs))

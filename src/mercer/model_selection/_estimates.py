@@ -12,8 +12,6 @@ from sklearn.utils import check_random_state
 
 from mercer._source.threads import n_threads, run_numbered
 
-__all__ = ["ErrorEstimates", "SelectionOptimism", "compare_estimates", "simulate_selection"]
-
 
 @dataclass(frozen=True)
 class ErrorEstimates:

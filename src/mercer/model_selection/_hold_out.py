@@ -9,8 +9,6 @@ from sklearn.utils.validation import column_or_1d
 from mercer._base.randomness import seed_sequence
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["HoldOut", "hold_out_split"]
-
 
 @dataclass(frozen=True, eq=False)
 class HoldOut:
@@ -57,19 +55,17 @@ def hold_out_split(
     """
     held = [_count_rows(name, size, n_samples) for name, size in (("test", test), ("validation", validation))]
     if n_samples < 1 or sum(held) >= n_samples:
-        message = (
+        raise DataError(
             f"hold_out_split: at least one row must be left for training; got {n_samples} rows, {held[0]} of them for "
             f"test and {held[1]} for validation."
         )
-        raise DataError(message)
     random = np.random.default_rng(seed_sequence(random_state))
     order = random.permutation(n_samples)
     labels = np.zeros(n_samples, dtype=np.intp)
     if stratify is not None:
         classes = column_or_1d(stratify)
         if len(classes) != n_samples:
-            message = f"hold_out_split: stratify must have one class per row, {n_samples}; got {len(classes)}."
-            raise DataError(message)
+            raise DataError(f"hold_out_split: stratify must have one class per row, {n_samples}; got {len(classes)}.")
         labels = np.unique(classes, return_inverse=True)[1]
     parts = np.zeros(n_samples, dtype=np.intp)
     left = np.bincount(labels)
@@ -89,8 +85,9 @@ def _count_rows(name: str, size: Any, n_samples: int) -> int:
         return int(size)
     if not whole and isinstance(size, float | np.floating) and 0 <= size < 1:
         return round(float(size) * n_samples)
-    message = f"hold_out_split: {name} must be a share in [0, 1) or a number of rows below {n_samples}; got {size!r}."
-    raise ParameterError(message)
+    raise ParameterError(
+        f"hold_out_split: {name} must be a share in [0, 1) or a number of rows below {n_samples}; got {size!r}."
+    )
 
 
 def _share_out(size: int, counts: np.ndarray) -> np.ndarray:

@@ -8,8 +8,6 @@ from scipy.stats import t as student
 
 from mercer.errors import ParameterError
 
-__all__ = ["ScoreInterval", "score_interval"]
-
 
 @dataclass(frozen=True)
 class ScoreInterval:
@@ -72,8 +70,7 @@ def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> Sc
     (0.82, 0.78, 0.86)
     """
     if not 0 < level < 1:
-        message = f"score_interval: level must be a number in (0, 1); got {level}."
-        raise ParameterError(message)
+        raise ParameterError(f"score_interval: level must be a number in (0, 1); got {level}.")
     values = np.asarray(scores, dtype=float)
     mean = float(values.mean())
     # One score has no variance to estimate.

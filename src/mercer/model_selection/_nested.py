@@ -14,12 +14,10 @@ from sklearn.utils import check_random_state
 from mercer._source.threads import n_threads
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection._interval import ScoreInterval, score_interval
-from mercer.model_selection._plan import OutOfTimeError, Plan, Trial, make_plan
+from mercer.model_selection._plan import Plan, Trial, make_plan
 from mercer.model_selection._rule import choose_simplest, one_standard_error
 from mercer.model_selection._splits import Splitting
-from mercer.model_selection._trial import Contender, Rows, fit_weights
-
-__all__ = ["RULES", "NestedResult", "conclude", "nested_cv"]
+from mercer.model_selection._trial import Contender, OutOfTimeError, Rows, fit_weights
 
 RULES = ("one_standard_error", "paired", "best")
 
@@ -169,8 +167,7 @@ def nested_cv(
     _check_options(rule, time, groups, repeats)
     labels = np.asarray(y)
     if labels.ndim != 1:
-        message = f"nested_cv: y must have one dimension; got {labels.ndim}."
-        raise DataError(message)
+        raise DataError(f"nested_cv: y must have one dimension; got {labels.ndim}.")
     first = contenders[0].estimator
     # Room above the seed: splits take it plus small numbers, and must stay below 2^31.
     seed = int(check_random_state(random_state).randint(2**31 - 2**20))
@@ -273,30 +270,28 @@ def _read_contenders(candidates: Any, space: Any) -> list[Contender]:
         spaces = space or {}
         unknown = sorted(set(spaces) - set(candidates))
         if unknown:
-            message = (
+            raise ParameterError(
                 "nested_cv: the names in space must be among those of the candidates, "
                 f"{', '.join(map(repr, candidates))}; got {unknown[0]!r}."
             )
-            raise ParameterError(message)
         return [
             Contender(name, estimator, spaces.get(name, {}), rank)
             for rank, (name, estimator) in enumerate(candidates.items())
         ]
     contenders = list(candidates)
     if not contenders:
-        message = "nested_cv: candidates must hold at least one; got none."
-        raise ParameterError(message)
+        raise ParameterError("nested_cv: candidates must hold at least one; got none.")
     return contenders
 
 
 def _check_options(rule: str, time: Any, groups: Any, repeats: int) -> None:
     """Raise if options are wrong or exclude each other."""
     if rule not in RULES:
-        message = f"nested_cv: rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"nested_cv: rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}.")
     if time is not None and (groups is not None or repeats != 1):
-        message = "nested_cv: time goes with neither groups nor repeats: splits forward in time are fixed by the order."
-        raise ParameterError(message)
+        raise ParameterError(
+            "nested_cv: time goes with neither groups nor repeats: splits forward in time are fixed by the order."
+        )
 
 
 def _run_all(

@@ -9,9 +9,7 @@ from sklearn.model_selection import ParameterGrid
 
 from mercer._source.threads import run_numbered
 from mercer.model_selection._splits import Split, Splitting, split_rows
-from mercer.model_selection._trial import Contender, OutOfTimeError, Rows, fit_settings, respond, take_rows
-
-__all__ = ["OutOfTimeError", "Plan", "Trial", "make_plan"]
+from mercer.model_selection._trial import Contender, Rows, fit_settings, respond, take_rows
 
 
 @dataclass(frozen=True)

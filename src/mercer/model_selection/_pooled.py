@@ -10,8 +10,6 @@ from scipy.stats import t as student
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection._interval import ScoreInterval
 
-__all__ = ["POOLED_SCORES", "pool_interval"]
-
 # The variance of the pooled rows is multiplied by this: it allows for the training rows, which are random too. It was
 # chosen on the first half of the tables of benchmarks/intervals.py; the second half confirms it.
 _TRAINING_SHARE = 1.5
@@ -87,18 +85,15 @@ def pool_interval(
     (0.9, 0.82, 0.98)
     """
     if scoring not in POOLED_SCORES:
-        message = f"pool_interval: scoring must be one of {', '.join(POOLED_SCORES)}; got {scoring!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"pool_interval: scoring must be one of {', '.join(POOLED_SCORES)}; got {scoring!r}.")
     if not 0 < level < 1:
-        message = f"pool_interval: level must be a number in (0, 1); got {level}."
-        raise ParameterError(message)
+        raise ParameterError(f"pool_interval: level must be a number in (0, 1); got {level}.")
     true, given = np.asarray(y), np.asarray(predictions)
     if len(true) != len(given) or len(true) < 2:
-        message = (
+        raise DataError(
             f"pool_interval: y and predictions must have the same number of rows, 2 or more; got {len(true)} and "
             f"{len(given)}."
         )
-        raise DataError(message)
     weight = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     # Weights with mean one: sums of influence values stay in units of rows.
     weight = weight / weight.mean()

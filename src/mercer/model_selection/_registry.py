@@ -11,8 +11,6 @@ from mercer._base.candidate import TASKS, Candidate, Shape
 from mercer._families import FAMILIES
 from mercer.errors import ParameterError
 
-__all__ = ["candidates"]
-
 
 def _make_class_guess(shape: Shape) -> Any:
     return DummyClassifier(strategy="prior")
@@ -70,8 +68,7 @@ def candidates(task: str) -> list[Candidate]:
     'the constant guess'
     """
     if task not in TASKS:
-        message = f"candidates: task must be one of {', '.join(map(repr, TASKS))}; got {task!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"candidates: task must be one of {', '.join(map(repr, TASKS))}; got {task!r}.")
     return sorted(
         (candidate for candidate in (*_CONSTANTS, *_list_offers()) if task in candidate.tasks),
         key=lambda candidate: (candidate.rank, candidate.name),

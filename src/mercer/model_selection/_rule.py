@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["choose_simplest", "find_outdone", "one_standard_error"]
-
 
 def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = None) -> int:
     """Choose the simplest candidate whose mean score is within one standard error of the best.
@@ -40,10 +38,9 @@ def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = No
     table = np.atleast_2d(np.asarray(scores, dtype=float))
     ranks = np.asarray(complexity, dtype=float)
     if len(table) != len(ranks):
-        message = (
+        raise DataError(
             f"one_standard_error: complexity must have one entry per row of scores, {len(table)}; got {len(ranks)}."
         )
-        raise DataError(message)
     means = table.mean(axis=1)
     best = int(means.argmax())
     if standard_error is None:
@@ -104,8 +101,9 @@ def choose_simplest(
     table = np.atleast_2d(np.asarray(scores, dtype=float))
     ranks = np.asarray(complexity, dtype=float)
     if len(table) != len(ranks):
-        message = f"choose_simplest: complexity must have one entry per row of scores, {len(table)}; got {len(ranks)}."
-        raise DataError(message)
+        raise DataError(
+            f"choose_simplest: complexity must have one entry per row of scores, {len(table)}; got {len(ranks)}."
+        )
     means = table.mean(axis=1)
     lags = table[int(means.argmax())] - table
     n_folds = table.shape[1]

@@ -15,8 +15,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.metrics import adjusted_rand_score
 
-__all__ = ["Alternative", "ScalableComparison", "compare_alternatives", "scalable_alternatives"]
-
 
 @dataclass(frozen=True)
 class Alternative:
@@ -65,11 +63,10 @@ def scalable_alternatives(estimator: Any, n_rows: int = 10_000) -> tuple[Alterna
     """
     name = type(estimator).__name__
     if name not in _LISTS:
-        message = (
+        raise ParameterError(
             f"scalable_alternatives: no alternative is known to {name}; give one of {', '.join(sorted(_LISTS))}. "
             f"mercer.forecast says what a fit of it costs."
         )
-        raise ParameterError(message)
     return tuple(_LISTS[name](estimator, read_integer("scalable_alternatives", "n_rows", n_rows, 1)))
 
 
@@ -155,8 +152,7 @@ def compare_alternatives(
     """
     others = scalable_alternatives(estimator, len(X)) if alternatives is None else tuple(alternatives)
     if (X_test is None) != (y_test is None) and y is not None:
-        message = "compare_alternatives: X_test and y_test belong together; give both or none."
-        raise DataError(message)
+        raise DataError("compare_alternatives: X_test and y_test belong together; give both or none.")
     test = (X, y) if X_test is None else (X_test, y_test)
     seconds, scores, models = [], [], []
     for candidate in (estimator, *(other.estimator for other in others)):

@@ -16,8 +16,6 @@ from mercer.errors import ParameterError
 from mercer.model_selection._splits import Split, prepare_splits
 from mercer.model_selection._trial import Rows, fit_settings, fit_weights
 
-__all__ = ["SearchResult", "search_settings"]
-
 METHODS = ("grid", "random", "model")
 # Settings drawn at random, among which the model of the scores chooses.
 _DRAWS = 256
@@ -122,8 +120,7 @@ def search_settings(
     True
     """
     if method not in METHODS:
-        message = f"search_settings: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"search_settings: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
     rows, splits, seed = prepare_splits(estimator, X, y, scoring, folds, 1, groups, time, sample_weight, random_state)
     judge = _Judge(estimator, rows, splits, n_threads(n_jobs))
     if method == "grid":

@@ -12,8 +12,6 @@ from mercer.errors import DataError
 from mercer.model_selection._splits import Splitting, split_rows
 from mercer.model_selection._trial import take_rows
 
-__all__ = ["SourceReport", "compare_sources"]
-
 
 @dataclass(frozen=True)
 class SourceReport:
@@ -103,8 +101,7 @@ def compare_sources(
     y, source = np.asarray(y), np.asarray(source)
     names = np.unique(source)
     if len(names) < 2:
-        message = f"compare_sources: rows must come from at least two sources; got {len(names)}."
-        raise DataError(message)
+        raise DataError(f"compare_sources: rows must come from at least two sources; got {len(names)}.")
     scorer = check_scoring(estimator, scoring=scoring)
     seed = int(check_random_state(random_state).randint(2**31 - 2**20))
     random = np.random.default_rng(seed)

@@ -18,8 +18,6 @@ from sklearn.utils import check_random_state
 from mercer.errors import DataError
 from mercer.model_selection._trial import Rows
 
-__all__ = ["Split", "Splitting", "prepare_splits", "split_rows"]
-
 Split = tuple[np.ndarray, np.ndarray]
 
 
@@ -60,8 +58,9 @@ def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed
         return list(splitter.split(rows, known.labels))
     n_groups = len(np.unique(known.groups))
     if n_groups < folds:
-        message = f"splits: there must be at least {folds} groups, one per fold; got {n_groups}. Ask for fewer folds."
-        raise DataError(message)
+        raise DataError(
+            f"splits: there must be at least {folds} groups, one per fold; got {n_groups}. Ask for fewer folds."
+        )
     splits: list[Split] = []
     # scikit-learn has no repeated splitters for groups.
     for repeat in range(repeats):
@@ -78,11 +77,10 @@ def _check_classes(labels: np.ndarray | None, folds: int) -> None:
     names, counts = np.unique(labels, return_counts=True)
     # scikit-learn only warns about classes with fewer rows than folds, as long as one class has enough.
     if counts.max() < folds:
-        message = (
+        raise DataError(
             f"splits: a class must have at least {folds} rows, one per fold; the largest, {names[counts.argmax()]!r}, "
             f"has {counts.max()}. Ask for fewer folds."
         )
-        raise DataError(message)
 
 
 def _split_forward(time: np.ndarray, folds: int) -> list[Split]:
@@ -90,8 +88,7 @@ def _split_forward(time: np.ndarray, folds: int) -> list[Split]:
     # TimeSeriesSplit splits by place, so rows are sorted first and indices mapped back.
     order = np.argsort(time, kind="stable")
     if len(order) <= folds:
-        message = f"splits: there must be more rows than folds, {folds}; got {len(order)}. Ask for fewer folds."
-        raise DataError(message)
+        raise DataError(f"splits: there must be more rows than folds, {folds}; got {len(order)}. Ask for fewer folds.")
     return [(order[train], order[test]) for train, test in TimeSeriesSplit(n_splits=folds).split(order)]
 
 

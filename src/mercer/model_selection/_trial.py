@@ -10,18 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-__all__ = [
-    "Contender",
-    "OutOfTimeError",
-    "Rows",
-    "Verdict",
-    "check_deadline",
-    "fit_settings",
-    "fit_weights",
-    "respond",
-    "take_rows",
-]
-
 
 @dataclass(frozen=True)
 class Contender:

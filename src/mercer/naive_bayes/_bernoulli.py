@@ -15,8 +15,6 @@ from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms, log_of_rest
 
-__all__ = ["BernoulliNB"]
-
 
 class BernoulliNB(DiscreteNB):
     """Naive Bayes with binary columns.
@@ -110,8 +108,9 @@ class BernoulliNB(DiscreteNB):
         """
         q = np.asarray(probabilities, dtype=np.float64)
         if not ((q >= 0) & (q <= 1)).all():
-            message = f"BernoulliNB: every probability must be a number in [0, 1]; got {q.min():g} to {q.max():g}."
-            raise DataError(message)
+            raise DataError(
+                f"BernoulliNB: every probability must be a number in [0, 1]; got {q.min():g} to {q.max():g}."
+            )
         return cls._from_probabilities(q, priors, classes)
 
     def _sum_rows(self, source: Source, additive: bool) -> Statistic:

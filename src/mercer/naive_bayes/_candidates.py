@@ -5,8 +5,6 @@ import numpy as np
 from mercer._base.candidate import Candidate, Shape
 from mercer.naive_bayes._gaussian import GaussianNB
 
-__all__ = ["CANDIDATES"]
-
 
 def _gaussian(shape: Shape) -> GaussianNB:
     return GaussianNB()

@@ -18,8 +18,6 @@ from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
 from mercer.naive_bayes._scores import CategoryScores
 
-__all__ = ["CategoricalNB"]
-
 # Categories of a column at most: float32 rows tell whole numbers apart up to here.
 _MOST = 2**24
 
@@ -99,7 +97,6 @@ class CategoricalNB(DiscreteNB):
         "feature_log_prob_": members(floats("classes, *"), "columns"),
         "_scores": part("CategoryScores"),
     }
-    _stored_before: ClassVar[tuple[str, ...]] = ("_alpha",)
     _accepts_sparse: ClassVar[Any] = False
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_classifiers_one_label_sample_weights"),
@@ -143,11 +140,10 @@ class CategoricalNB(DiscreteNB):
         if least == -1.0:
             super()._refuse(least)
         what = "a category too large to be counted" if least == -np.inf else "a fraction"
-        message = (
+        raise DataError(
             f"CategoricalNB: columns must hold categories numbered by whole numbers from 0 on; got {what}. Number them "
             f"with scikit-learn's OrdinalEncoder."
         )
-        raise DataError(message)
 
     def _sizes(self, totals: Array) -> Array:
         """Return the number of categories of each column: those in the rows, at least ``min_categories``."""
@@ -159,14 +155,14 @@ class CategoricalNB(DiscreteNB):
             return sizes
         least = np.array(self.min_categories)
         if not np.issubdtype(least.dtype, np.signedinteger):
-            message = f"CategoricalNB: 'min_categories' should have integral type. Got {least.dtype} instead."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"CategoricalNB: 'min_categories' should have integral type. Got {least.dtype} instead."
+            )
         if least.ndim and least.shape != sizes.shape:
-            message = (
+            raise ParameterError(
                 f"CategoricalNB: 'min_categories' should have shape ({len(sizes)},) when an array-like is provided. "
                 f"Got {least.shape} instead."
             )
-            raise ParameterError(message)
         return np.maximum(sizes, least)
 
     def _counts(self, sums: ClassTotalSums) -> list[Array]:

@@ -14,8 +14,6 @@ from mercer._statistic.by_class import expand_to_classes, merge_labels, number_l
 from mercer._statistic.statistic import Statistic, fold_sums
 from mercer._types import Array
 
-__all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
-
 _EMPTY = np.empty(0)
 # Values in a table of the sums of several blocks: 256 KiB, which a second-level cache holds.
 _TABLE = 2**15

@@ -20,8 +20,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._naive_bayes import NaiveBayes
 
-__all__ = ["DiscreteNB", "SmoothedCounts", "times"]
-
 # The smallest pseudo-count without ``force_alpha``, as in scikit-learn: its logarithm, -23, is still finite.
 _LEAST_ALPHA = 1e-10
 
@@ -78,21 +76,19 @@ class DiscreteNB(NaiveBayes):
         if not isinstance(alpha, Number):
             alpha = np.asarray(alpha, dtype=np.float64)
             if alpha.shape != (n_features,):
-                message = (
+                raise ParameterError(
                     f"{name}: When alpha is an array, it should contains `n_features`. Got {alpha.size} elements "
                     f"instead of {n_features}."
                 )
-                raise ParameterError(message)
             if alpha.min() < 0:
-                message = f"{name}: All values in alpha must be greater than 0; got {alpha.min():g}."
-                raise ParameterError(message)
+                raise ParameterError(f"{name}: All values in alpha must be greater than 0; got {alpha.min():g}.")
         # Without smoothing, a count of zero has the logarithm minus infinity and decides alone against its class.
         if np.min(alpha) < _LEAST_ALPHA and not self.force_alpha:
-            message = (
+            warnings.warn(
                 f"{name}: alpha too small will result in numeric errors, setting alpha = {_LEAST_ALPHA:.1e}. Use "
-                f"`force_alpha=True` to keep alpha unchanged."
+                f"`force_alpha=True` to keep alpha unchanged.",
+                stacklevel=8,
             )
-            warnings.warn(message, stacklevel=8)
             return np.maximum(alpha, _LEAST_ALPHA)
         return alpha
 
@@ -116,11 +112,10 @@ class DiscreteNB(NaiveBayes):
 
     def _refuse(self, least: float) -> None:
         name = type(self).__name__
-        message = (
+        raise DataError(
             f"{name}: Negative values in data passed to {name} (input X); columns are counts, and the least is "
             f"{least:g}. Shift or drop such columns."
         )
-        raise DataError(message)
 
     def _log_likelihood(self, state: SmoothedCounts) -> float:
         """Return the log-likelihood of the rows given their labels: sum_kj N_kj log q_kj."""

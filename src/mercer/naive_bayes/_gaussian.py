@@ -22,8 +22,6 @@ from mercer.errors import DataError
 from mercer.naive_bayes._naive_bayes import NaiveBayes
 from mercer.naive_bayes._scores import GaussianScores
 
-__all__ = ["GaussianNB"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,6 @@ from mercer.naive_bayes._class_totals import ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms
 
-__all__ = ["ComplementNB", "MultinomialNB"]
-
 
 class MultinomialNB(DiscreteNB):
     """Naive Bayes with counts.
@@ -104,8 +102,7 @@ class MultinomialNB(DiscreteNB):
         """
         q = np.asarray(probabilities, dtype=np.float64)
         if not (q >= 0).all() or not np.allclose(q.sum(axis=1), 1.0):
-            message = f"MultinomialNB: the probabilities of every class must sum to 1; got {q.sum(axis=1)}."
-            raise DataError(message)
+            raise DataError(f"MultinomialNB: the probabilities of every class must sum to 1; got {q.sum(axis=1)}.")
         return cls._from_probabilities(q, priors, classes)
 
     def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:

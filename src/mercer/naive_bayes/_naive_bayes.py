@@ -10,8 +10,6 @@ from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import attribute
 from mercer._source.namespace import to_numpy
 
-__all__ = ["NaiveBayes"]
-
 
 class NaiveBayes(JointScores, ClassModel):
     """Columns that are independent within classes: p(x | k) is a product over columns."""

@@ -12,8 +12,6 @@ from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["CategoryScores", "GaussianScores", "LinearScores", "finite_logarithms", "log_of_rest"]
-
 # Values up to which all classes are scored at once: one row of twenty columns then takes 10 microseconds.
 _FEW = 2**14
 
@@ -117,8 +115,9 @@ class CategoryScores:
     def check_fields(self) -> None:
         """Raise ModelFileError if a column has more categories than the table."""
         if self.sizes.max(initial=0) > self.table.shape[2]:
-            message = f"CategoryScores.sizes must be at most {self.table.shape[2]}; the file has {self.sizes.max()}."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"CategoryScores.sizes must be at most {self.table.shape[2]}; the file has {self.sizes.max()}."
+            )
 
     def __call__(self, block: Block) -> Array:
         xp = block.xp
@@ -140,21 +139,19 @@ class CategoryScores:
     def _categories(self, block: Block) -> Array:
         xp = block.xp
         if bool(xp.any(block.X < 0)):
-            message = (
+            raise DataError(
                 "CategoricalNB: Negative values in data passed to CategoricalNB (input X); categories are whole "
                 "numbers from 0 on."
             )
-            raise DataError(message)
         above = xp.any(xp.astype(self.sizes, block.X.dtype)[None, :] <= block.X, axis=0)
         if bool(xp.any(above)):
             column = int(xp.argmax(xp.astype(above, xp.int64)))
             value, size = float(xp.max(block.X[:, column])), int(self.sizes[column])
-            message = (
+            raise UnknownCategoryError(
                 f"CategoricalNB: column {column} must be a category below {size}, as many as fit has met; index "
                 f"{value:g} is out of bounds for axis 1 with size {size}. Set min_categories to allow for categories "
                 f"that the rows of fit do not have."
             )
-            raise UnknownCategoryError(message)
         return xp.astype(block.X, xp.int64)
 
 

@@ -15,16 +15,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neighbors._row_tree import RowTree
 
-__all__ = [
-    "BandwidthSearch",
-    "BandwidthState",
-    "compute_normal_reference",
-    "compute_variances",
-    "read_bandwidth",
-    "reference_bandwidth",
-    "rule_factor",
-]
-
 # Golden-section search tries this fraction of the wider of two gaps next.
 _GOLDEN = (3 - math.sqrt(5)) / 2
 _GIVEN = "The bandwidth was given, or follows from a rule; nothing was searched for."
@@ -61,8 +51,9 @@ def compute_normal_reference(X: Array, weight: Array | None) -> Array:
     variances = compute_variances(X, weight)
     if not variances.any():
         got = "n_samples=1" if len(X) == 1 else "one row, repeated"
-        message = f"KernelDensity: bandwidth='normal_reference' needs two different rows; got {got}. Give a number."
-        raise DataError(message)
+        raise DataError(
+            f"KernelDensity: bandwidth='normal_reference' needs two different rows; got {got}. Give a number."
+        )
     # A constant column has no scale of its own, and any bandwidth there multiplies all densities by the same number.
     variances = np.where(variances > 0, variances, variances.mean())
     total = float(len(X) if weight is None else np.sum(weight))

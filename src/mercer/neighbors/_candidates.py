@@ -9,8 +9,6 @@ from mercer.neighbors._nearest.classifiers import KNeighborsClassifier
 from mercer.neighbors._nearest.regressors import KNeighborsRegressor
 from mercer.neighbors._nearest_centroid import NearestCentroid
 
-__all__ = ["CANDIDATES"]
-
 # The most rows: every prediction of a fold compares its rows with all others.
 _MOST_ROWS = 20_000
 # Numbers of neighbours that are tried, the smoothest first.

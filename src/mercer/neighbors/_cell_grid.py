@@ -26,8 +26,6 @@ from mercer._types import Array
 from mercer.errors import ModelFileError
 from mercer.neighbors._row_tree import RowTree
 
-__all__ = ["CellGrid", "GridPlan"]
-
 # Cells around the rows in which points may lie too.
 _MARGIN = 2
 # Cells of a column that one product computes: enough for the BLAS, not many more than the bandwidths in reach.
@@ -120,8 +118,7 @@ class CellGrid:
         """Raise ModelFileError unless the cells and their nodes are those of the lattice."""
         size = math.prod(self.shape.tolist()), len(self.nodes) ** len(self.shape)
         if self.potential.shape != size:
-            message = f"CellGrid.potential must have the shape {size}; the file has {self.potential.shape}."
-            raise ModelFileError(message)
+            raise ModelFileError(f"CellGrid.potential must have the shape {size}; the file has {self.potential.shape}.")
 
     @classmethod
     def build(cls, tree: RowTree, bandwidth: Array, plan: GridPlan, threads: int, subject: str) -> "CellGrid":

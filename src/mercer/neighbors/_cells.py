@@ -14,8 +14,6 @@ from mercer._source import Block
 from mercer._statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["MOST_BINS", "CellCounts", "CellSums", "Cells"]
-
 # Most bins of a column: a key has two bytes for each column.
 MOST_BINS = 2**16 - 1
 

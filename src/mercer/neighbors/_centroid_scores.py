@@ -9,8 +9,6 @@ from mercer._source import Block
 from mercer._source.namespace import multiply_within_rows
 from mercer._types import Array
 
-__all__ = ["AbsoluteScores", "SquaredScores"]
-
 # The most centres for which all gaps take less time than a matrix product and the norms.
 _NARROW = 8
 

@@ -6,8 +6,6 @@ from mercer._source import Source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
-__all__ = ["class_medians"]
-
 # Values copied and sorted at a time: 2 MiB.
 _CHUNK = 2**18
 

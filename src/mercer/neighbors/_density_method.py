@@ -15,8 +15,6 @@ from mercer.neighbors._profile import log_volume
 from mercer.neighbors._row_tree import Locations, RowTree
 from mercer.neighbors._tree_sums import TreeSums
 
-__all__ = ["Method"]
-
 # The norms among scikit-learn's metrics, by their exponent; Minkowski's is a parameter.
 _NORMS = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0}
 _NORMS |= {"chebyshev": np.inf, "infinity": np.inf}
@@ -64,21 +62,19 @@ class Method:
         """Raise a ParameterError if algorithm, profile and metric do not go together."""
         known = set(KDTree.valid_metrics) | (set() if self.algorithm == "kd_tree" else set(BallTree.valid_metrics))
         if self.metric not in known:
-            message = (
+            raise ParameterError(
                 f"{self.subject}: invalid metric for algorithm={self.algorithm!r}: metric must be one of "
                 f"{', '.join(sorted(known))}; got {self.metric!r}."
             )
-            raise ParameterError(message)
         if self.algorithm == "grid":
             # The lattice interpolates, so it needs an error that it may make.
             allowed = self.rtol > 0 or self.atol > 0
             if not (self.profile == "gaussian" and self.is_euclidean and allowed):
-                message = (
+                raise ParameterError(
                     f"{self.subject}: algorithm='grid' needs kernel='gaussian', the Euclidean metric and an rtol or "
                     f"atol above zero; got kernel={self.profile!r}, metric={self.metric!r}, rtol={self.rtol!r} and "
                     f"atol={self.atol!r}. Use algorithm='auto'."
                 )
-                raise ParameterError(message)
 
     def log_constant(self, tree: RowTree, bandwidth: Any) -> float:
         """Return the log of the normaliser of sums, W h^d V: weight, bandwidths, and volume under the profile."""

@@ -24,8 +24,6 @@ from mercer._types import Array
 from mercer.errors import ModelFileError, ParameterError
 from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, CellSums, gather_counts
 
-__all__ = ["HistogramDensity"]
-
 _CLOSED_FORM = (
     "The shares of the cells are the most likely ones in closed form; the bins are chosen, and nothing bounds how much "
     "better others would be."
@@ -42,8 +40,7 @@ def _has_edges(estimator: Any) -> bool:
     bins = estimator.bins
     if _is_listed(bins) and all(_is_listed(column) for column in bins):
         return True
-    message = f"HistogramDensity: partial_fit needs the edges of every column as bins; got bins={bins!r}."
-    raise AttributeError(message)
+    raise AttributeError(f"HistogramDensity: partial_fit needs the edges of every column as bins; got bins={bins!r}.")
 
 
 class HistogramDensity(Estimator):
@@ -231,11 +228,11 @@ class HistogramDensity(Estimator):
         counts = np.array([len(edges) - 1 for edges in self.edges_])
         # The product in Python's integers: it may exceed 64 bits.
         if counts.min(initial=1) < 1 or math.prod(counts.tolist()) != self.n_cells_ or (self.bins_ >= counts).any():
-            message = "HistogramDensity.bins_ must lie between edges_, whose cells are n_cells_; the file's do not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                "HistogramDensity.bins_ must lie between edges_, whose cells are n_cells_; the file's do not."
+            )
         if not 0.0 < self.weights_.sum() < math.inf:
-            message = "HistogramDensity.weights_ must have a finite sum above 0; the file's have not."
-            raise ModelFileError(message)
+            raise ModelFileError("HistogramDensity.weights_ must have a finite sum above 0; the file's have not.")
 
     def _lookup(self) -> "_Lookup":
         check_is_fitted(self)
@@ -274,11 +271,10 @@ class HistogramDensity(Estimator):
         d = source.n_features
         given = list(self.bins) if _is_listed(self.bins) else None  # type: ignore[arg-type]
         if given is not None and (len(given) != d or len({_is_listed(column) for column in given}) != 1):
-            message = (
+            raise ParameterError(
                 f"HistogramDensity: bins must be a number, or one or the edges for each of {d} columns; got "
                 f"{self.bins!r}."
             )
-            raise ParameterError(message)
         if given is not None and _is_listed(given[0]):
             return [_check_edges(edges) for edges in given]
         if width is not None:
@@ -294,8 +290,9 @@ class HistogramDensity(Estimator):
     def _check_same_edges(self, edges: list[Array]) -> None:
         """Raise if the edges are not those of the cells that were counted before."""
         if not all(np.array_equal(new, old) for new, old in zip(edges, self.edges_, strict=True)):
-            message = "HistogramDensity: partial_fit cannot change the edges of cells that have rows. Call fit."
-            raise ParameterError(message)
+            raise ParameterError(
+                "HistogramDensity: partial_fit cannot change the edges of cells that have rows. Call fit."
+            )
 
     def _forecast(self, source: Source, cells: Cells) -> None:
         """Check that memory holds the cells, at most one per row, four times: two sums and their union."""
@@ -374,8 +371,9 @@ def _quantiles(source: Source, column: int, count: int) -> Array:
 
 def _check_count(given: Any) -> int:
     if not Integer(1, MOST_BINS).accepts(given):
-        message = f"HistogramDensity: bins of a column must be an integer in [1, {MOST_BINS}]; got {given!r}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"HistogramDensity: bins of a column must be an integer in [1, {MOST_BINS}]; got {given!r}."
+        )
     return int(given)
 
 
@@ -383,6 +381,7 @@ def _check_edges(given: Any) -> Array:
     edges = np.array(given, dtype=np.float64)
     rising = len(edges) >= 2 and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
     if not rising or len(edges) > MOST_BINS + 1:
-        message = f"HistogramDensity: edges of a column must be two or more finite numbers that rise; got {given!r}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"HistogramDensity: edges of a column must be two or more finite numbers that rise; got {given!r}."
+        )
     return edges

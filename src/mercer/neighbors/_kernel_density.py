@@ -28,8 +28,6 @@ from mercer.neighbors._density_method import Method
 from mercer.neighbors._profile import PROFILES, draw_steps
 from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
-__all__ = ["KernelDensity"]
-
 # Up to this number of points, counting the threads of the machine costs more than the sums.
 _FEW = 16
 # How far from 1 a standard deviation may be for scikit-learn's rules, as a logarithm: beyond a factor of 2 the
@@ -208,8 +206,9 @@ class KernelDensity(LimitedEstimator):
     def _check_structure(self) -> None:
         tree = vars(self).get("tree_")
         if isinstance(tree, RowTree) and (tree.data.shape[1] != self.n_features_in_ or np.min(self.bandwidth_) <= 0):
-            message = f"KernelDensity must have {self.n_features_in_} columns and bandwidths above 0; the file has not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"KernelDensity must have {self.n_features_in_} columns and bandwidths above 0; the file has not."
+            )
 
     def logpdf(self, X: Any) -> Array:
         """Return what :meth:`score_samples` does, under the name that densities have."""
@@ -239,10 +238,9 @@ class KernelDensity(LimitedEstimator):
         """
         rows, method = self._points(X), self._method()
         if not method.is_euclidean:
-            message = (
+            raise DataError(
                 f"KernelDensity: gradient needs the Euclidean metric; got metric={self.metric!r}. Use 'euclidean'."
             )
-            raise DataError(message)
         # No tolerance here: the errors of numerator and denominator of grad p / p would add up.
         sums = method.sums(self.tree_, self.bandwidth_, 0.0, 0.0)
         return sums.gradient_of_log(rows.astype(np.float64, copy=False)).astype(rows.dtype, copy=False)
@@ -261,10 +259,9 @@ class KernelDensity(LimitedEstimator):
         """
         check_is_fitted(self)
         if (norm := self._method().norm) is None:
-            message = (
+            raise DataError(
                 f"KernelDensity: sample needs a metric that is a norm; got metric={self.metric!r}. Use 'euclidean'."
             )
-            raise DataError(message)
         tree, (random,) = self.tree_, generators(random_state, 1)
         # In the order the rows were given, so that a row of weight two is drawn when its two repetitions would be.
         places = np.argsort(tree.order, kind="stable")
@@ -295,21 +292,19 @@ class KernelDensity(LimitedEstimator):
             return None
         columns = np.array(self.bandwidth, dtype=np.float64)
         if columns.shape != (d,) or not (np.isfinite(columns).all() and (columns > 0).all()):
-            message = (
+            raise ParameterError(
                 f"KernelDensity: bandwidth must be a positive number, or one for each of {d} columns; got "
                 f"{self.bandwidth!r}."
             )
-            raise ParameterError(message)
         self._check_columns_allowed()
         return columns
 
     def _check_columns_allowed(self) -> None:
         if not self._method().is_euclidean:
-            message = (
+            raise ParameterError(
                 f"KernelDensity: a bandwidth for each column needs the Euclidean metric; got metric={self.metric!r}. "
                 f"Give one number."
             )
-            raise ParameterError(message)
 
     def _warn_of_scale(self, tree: RowTree) -> None:
         """Warn if a rule that does not look at the rows is used for columns whose scale it does not suit."""
@@ -317,11 +312,12 @@ class KernelDensity(LimitedEstimator):
         wrong = (spread > 0) & (np.abs(np.log(np.where(spread > 0, spread, 1.0))) > _LOG_SCALE)
         if wrong.any():
             column = int(np.argmax(wrong))
-            message = (
+            warnings.warn(
                 f"KernelDensity: bandwidth={self.bandwidth!r} is for columns of standard deviation 1; that of column "
-                f"{column} is {spread[column]:.3g}. Use bandwidth='normal_reference', or scale the columns."
+                f"{column} is {spread[column]:.3g}. Use bandwidth='normal_reference', or scale the columns.",
+                UserWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
 
     def _solver(self, tree: RowTree, columns: Array | None) -> Callable[[Any], Solver]:
         """Return the solver that finds the bandwidth by search, or that only reports a given one."""
@@ -335,8 +331,9 @@ class KernelDensity(LimitedEstimator):
         # The spread of equal rows is zero but for rounding, so the rows themselves are compared too.
         if start == 0 or (tree.data == tree.data[0]).all():
             got = "n_samples=1" if len(tree.data) == 1 else "one row, repeated"
-            message = f"KernelDensity: bandwidth='cross_validation' needs two different rows; got {got}. Give a number."
-            raise DataError(message)
+            raise DataError(
+                f"KernelDensity: bandwidth='cross_validation' needs two different rows; got {got}. Give a number."
+            )
         return BandwidthSearch(self._make_score(tree), float(np.log(start)), self.tol, self.max_iter).solve
 
     def _make_score(self, tree: RowTree) -> Callable[[float], float]:

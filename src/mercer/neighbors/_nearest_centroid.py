@@ -27,8 +27,6 @@ from mercer.errors import DataError
 from mercer.neighbors._centroid_scores import AbsoluteScores, SquaredScores
 from mercer.neighbors._class_medians import class_medians
 
-__all__ = ["NearestCentroid"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -232,11 +230,10 @@ class NearestCentroid(JointScores, ClassModel):
         check_is_fitted(self)
         name = type(self).__name__
         if len(self.classes_) != 2 or self.metric != "euclidean":
-            message = (
+            raise AttributeError(
                 f"{name}: direction_ and threshold_ exist for two classes and metric='euclidean'; got "
                 f"{len(self.classes_)} classes and {self.metric!r}."
             )
-            raise AttributeError(message)
         judge = self._judge()
         centres, scale, offsets = judge.centres, judge.scale, judge.offsets
         # The squares of x drop out of the difference of -|(x - c_k) scale|^2 + offset_k, which leaves a plane.
@@ -244,8 +241,9 @@ class NearestCentroid(JointScores, ClassModel):
         middle = (centres[0] + centres[1]) / 2.0
         length = float(np.linalg.norm(normal))
         if length == 0:
-            message = f"{name}: direction_ needs two different centres; got equal ones. Lower shrink_threshold."
-            raise AttributeError(message)
+            raise AttributeError(
+                f"{name}: direction_ needs two different centres; got equal ones. Lower shrink_threshold."
+            )
         return normal / length, float(normal @ middle + offsets[0] - offsets[1]) / length
 
     def _sum_rows(self, source: Source, additive: bool) -> Statistic:
@@ -263,11 +261,11 @@ class NearestCentroid(JointScores, ClassModel):
         state = CentroidState(sums, centres)
         squares = self._squares(state)
         if not squares.all():
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: self.within_class_std_dev_ has at least 1 zero standard deviation. Inputs "
-                f"within the same classes for at least 1 feature are identical; it is not scaled."
+                f"within the same classes for at least 1 feature are identical; it is not scaled.",
+                stacklevel=7,
             )
-            warnings.warn(message, stacklevel=7)
         return state, float(squares.sum()) / sums.weight
 
     def _squares(self, state: CentroidState) -> Array:
@@ -279,22 +277,20 @@ class NearestCentroid(JointScores, ClassModel):
     def _check_sums(self, sums: Any) -> None:
         name, present = type(self).__name__, int((sums.weights > 0).sum())
         if present < 2:
-            message = f"{name}: The number of classes has to be greater than one; got {present} class. Add rows."
-            raise DataError(message)
+            raise DataError(f"{name}: The number of classes has to be greater than one; got {present} class. Add rows.")
         if present < len(sums.classes):
             lacking = sums.classes[sums.weights == 0]
-            message = f"{name}: every class must have rows; got none yet of {lacking}. Give some in the first batch."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: every class must have rows; got none yet of {lacking}. Give some in the first batch."
+            )
         # The pooled variance divides by n - K, which must be positive.
         if sums.weight <= len(sums.classes):
-            message = (
+            raise DataError(
                 f"{name}: there must be more rows than classes; got {sums.weight:g} for {len(sums.classes)} classes. "
                 f"Add rows."
             )
-            raise DataError(message)
         if not np.any(sums.within() + sums.between()):
-            message = f"{name}: All features have zero variance. Division by zero; add rows that differ."
-            raise DataError(message)
+            raise DataError(f"{name}: All features have zero variance. Division by zero; add rows that differ.")
 
     def _priors(self, weights: Array) -> Array:
         if isinstance(self.priors, str):

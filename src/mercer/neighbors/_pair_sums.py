@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.neighbors._profile import value
 from mercer.neighbors._row_tree import Locations, RowTree
 
-__all__ = ["PairSums"]
-
 # Distances in a tile: 8 MiB.
 _PAIRS = 2**20
 

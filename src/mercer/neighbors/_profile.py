@@ -7,8 +7,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["PROFILES", "draw_steps", "log_volume", "value"]
-
 # In the order of the indices in mercer._native.space.density_sums.
 PROFILES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 

@@ -13,8 +13,6 @@ from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["Locations", "RowTree", "build_tree"]
-
 # Nodes per work item, so that a thread works for some microseconds before it asks for the next.
 _NODES = 64
 # Values of the rows that are copied at a time: 8 MB in float64.
@@ -75,8 +73,7 @@ class RowTree:
         valid = valid and np.array_equal(stop[left], first[right])
         valid = valid and 0.0 < self.total < np.inf
         if not valid or (stop - first)[self.leaves].max() > self.largest_leaf:
-            message = "RowTree must halve rows of positive weight from node to node; the file's does not."
-            raise ModelFileError(message)
+            raise ModelFileError("RowTree must halve rows of positive weight from node to node; the file's does not.")
 
     @property
     def total(self) -> float:

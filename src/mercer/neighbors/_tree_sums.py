@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.neighbors._profile import PROFILES
 from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
-__all__ = ["TreeSums"]
-
 # Least points in a tile: enough to share the layout of a leaf, few enough to stay near one another.
 _TILE = 8
 # Work in one native call, as pairs of a point and a row times the cost of each: about ten milliseconds.

@@ -6,8 +6,6 @@ from mercer._base.candidate import Candidate, Shape
 from mercer.neural_network._perceptron.classifier import MLPClassifier
 from mercer.neural_network._perceptron.regressor import MLPRegressor
 
-__all__ = ["CANDIDATES"]
-
 # Below this many rows a network learns noise, and simpler candidates are better and quicker.
 _FEWEST_ROWS = 100
 # Hidden units: enough for curved relations in tables, and few enough to be fitted in seconds.

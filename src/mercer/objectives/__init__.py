@@ -35,7 +35,6 @@ from mercer._objective import (
     Tukey,
     ZeroOne,
 )
-from mercer._renaming import forward_old_names
 
 __all__ = [
     "L1",
@@ -67,5 +66,3 @@ __all__ = [
     "Tukey",
     "ZeroOne",
 ]
-
-__getattr__ = forward_old_names(__name__)

@@ -5,7 +5,6 @@ certificate and the reason why the run ended. Functions of NumPy arrays, and, fo
 torch tensors on any device.
 """
 
-from mercer._renaming import forward_old_names
 from mercer.optim._batches import iterate_batches
 from mercer.optim._constraints import (
     EqualityMinimum,
@@ -118,5 +117,3 @@ __all__ = [
     "sum_gradient",
     "wolfe_search",
 ]
-
-__getattr__ = forward_old_names(__name__)

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
 
-__all__ = ["iterate_batches"]
-
 
 def iterate_batches(
     n_samples: int,

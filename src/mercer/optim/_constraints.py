@@ -21,8 +21,6 @@ from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
 from mercer.optim._derivatives import numerical_gradient
 
-__all__ = ["EqualityMinimum", "KKTReport", "SlaterReport", "check_kkt", "check_slater", "solve_equality"]
-
 
 @dataclass(frozen=True, eq=False)
 class EqualityMinimum:
@@ -124,11 +122,9 @@ def solve_equality(H: Any, c: Any, A: Any, b: Any) -> EqualityMinimum:
     d, m = len(c), len(b)
     if H.shape != (d, d) or A.shape != (m, d):
         shapes = ", ".join(str(part.shape) for part in (H, c, A, b))
-        message = f"solve_equality: shapes must fit (d, d), (d,), (m, d), (m,); got {shapes}."
-        raise DataError(message)
+        raise DataError(f"solve_equality: shapes must fit (d, d), (d,), (m, d), (m,); got {shapes}.")
     if not np.allclose(H, H.T):
-        message = "solve_equality: H must be symmetric; got another matrix. Take (H + H.T) / 2."
-        raise DataError(message)
+        raise DataError("solve_equality: H must be symmetric; got another matrix. Take (H + H.T) / 2.")
     with one_blas_thread():
         return _solve_kkt(H, c, A, b)
 
@@ -142,11 +138,10 @@ def _solve_kkt(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray) -> Eq
     solution = lstsq(system, right)[0]
     residual = np.max(np.abs(system @ solution - right), initial=0.0)
     if residual > 1e-8 * max(1.0, float(np.max(np.abs(right), initial=0.0))):
-        message = (
+        raise DataError(
             f"solve_equality: no point meets the KKT system (residual {residual:.2g}); "
             f"the constraints contradict each other, or the quadratic falls for ever along them."
         )
-        raise DataError(message)
     x, multipliers = solution[:d], solution[d:]
     # The point is a minimum if H is positive semidefinite along the directions that keep A x = b.
     null = np.linalg.svd(A)[2][np.linalg.matrix_rank(A) :]
@@ -237,8 +232,7 @@ def _constraint(name: str, function: Any, multipliers: Any, x: np.ndarray) -> tu
     weights = np.asarray(multipliers, dtype=np.float64)
     values = np.empty(0) if function is None else np.atleast_1d(np.asarray(function(x.copy()), dtype=np.float64))
     if values.shape != weights.shape:
-        message = f"check_kkt: {name} must have one multiplier each; got {values.shape} and {weights.shape}."
-        raise DataError(message)
+        raise DataError(f"check_kkt: {name} must have one multiplier each; got {values.shape} and {weights.shape}.")
     if function is None:
         return values, np.zeros_like(x)
     return values, numerical_gradient(lambda place: np.atleast_1d(function(place)) @ weights, x)
@@ -267,8 +261,7 @@ def check_slater(A: Any = None, b: Any = None, *, A_eq: Any = None, b_eq: Any = 
     False
     """
     if A is None and A_eq is None:
-        message = "check_slater: there must be constraints; got none."
-        raise DataError(message)
+        raise DataError("check_slater: there must be constraints; got none.")
     d = np.atleast_2d(np.asarray(A if A is not None else A_eq, dtype=np.float64)).shape[1]
     rows = np.zeros((0, d)) if A is None else np.atleast_2d(np.asarray(A, dtype=np.float64))
     limits = np.zeros(0) if b is None else np.atleast_1d(np.asarray(b, dtype=np.float64))

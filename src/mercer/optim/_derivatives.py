@@ -14,15 +14,6 @@ import numpy as np
 from mercer._base.parameter import Choice, Function, Nothing, Real, check_parameters
 from mercer.errors import DataError
 
-__all__ = [
-    "GradientCheck",
-    "check_gradient",
-    "differentiate",
-    "differentiate_twice",
-    "numerical_gradient",
-    "numerical_hessian",
-]
-
 # Im f(x + ih) / h subtracts nothing, so the step may be so small that its error h^2 vanishes beside rounding.
 _COMPLEX_STEP = 1e-30
 _RULES = {
@@ -167,8 +158,7 @@ def check_gradient(
     numerical = numerical_gradient(fun, place, scheme=scheme)
     given = np.asarray(grad(place.copy()), dtype=np.float64)
     if given.shape != place.shape:
-        message = f"check_gradient: grad must return an array of shape {place.shape}; got {given.shape}."
-        raise DataError(message)
+        raise DataError(f"check_gradient: grad must return an array of shape {place.shape}; got {given.shape}.")
     difference = np.abs(given - numerical)
     # Relative to the largest entry: entries near zero have no relative accuracy of their own.
     scale = max(np.abs(given).max(), np.abs(numerical).max(), np.finfo(np.float64).tiny)
@@ -222,6 +212,5 @@ def differentiate_twice(grad: Callable[[np.ndarray], Any], x: np.ndarray, step: 
 def _place(subject: str, x: Any) -> np.ndarray:
     place = np.array(x, dtype=np.float64)
     if place.ndim == 0:
-        message = f"{subject}: x must have at least one dimension; got a single number. Give [x]."
-        raise DataError(message)
+        raise DataError(f"{subject}: x must have at least one dimension; got a single number. Give [x].")
     return place

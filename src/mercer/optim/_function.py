@@ -16,19 +16,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.optim._derivatives import differentiate, differentiate_twice
 
-__all__ = [
-    "Evaluate",
-    "FunctionPoint",
-    "FunctionProblem",
-    "FunctionSource",
-    "Hessian",
-    "HessianProduct",
-    "PenaltyValue",
-    "Prox",
-    "Value",
-    "check_start",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class FunctionPoint:
@@ -157,8 +144,7 @@ class FunctionSource:
             self.gradient_used = "central differences"
             return FunctionPoint(x, self.value(x), differentiate(self.value, x))
         if type(x).__module__.split(".")[0] != "torch":
-            message = f"{self.subject}: grad must be given for arrays of {type(x).__module__}; got None."
-            raise ParameterError(message)
+            raise ParameterError(f"{self.subject}: grad must be given for arrays of {type(x).__module__}; got None.")
         import torch
 
         self.gradient_used = "torch"
@@ -179,8 +165,9 @@ class FunctionSource:
             return differentiate_twice(lambda place: self.evaluate(place).gradient, x)
         matrix = np.asarray(self.hess(_copy(x)), dtype=np.float64)
         if matrix.shape != (x.size, x.size):
-            message = f"{self.subject}: hess must return a matrix of shape {(x.size, x.size)}; got {matrix.shape}."
-            raise DataError(message)
+            raise DataError(
+                f"{self.subject}: hess must return a matrix of shape {(x.size, x.size)}; got {matrix.shape}."
+            )
         # Factorisations read one triangle only: make both equal, so that it does not matter which.
         return 0.5 * (matrix + matrix.T)
 
@@ -188,40 +175,35 @@ class FunctionSource:
         """Return the Hessian at `x` times `vector`."""
         self.n_hessians += 1
         if self.products is None:
-            message = f"{self.subject}: hess_product must be a callable; got None."
-            raise ParameterError(message)
+            raise ParameterError(f"{self.subject}: hess_product must be a callable; got None.")
         return self.check_vector("hess_product", self.products(_copy(x), _copy(vector)), x)
 
     def read_number(self, name: str, value: Any) -> float:
         """Return the one value that a user's function returned, as a float."""
         number = self._real(name, value)
         if self.finite_at_first and not math.isfinite(number):
-            message = f"{self.subject}: {name} must be finite at x0; got {number}. Start elsewhere."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: {name} must be finite at x0; got {number}. Start elsewhere.")
         self.finite_at_first = False
         return number
 
     def _real(self, name: str, value: Any) -> float:
         if getattr(value, "ndim", 0) != 0 or isinstance(value, complex | list | tuple | str) or value is None:
             shape = getattr(value, "shape", type(value).__name__)
-            message = f"{self.subject}: {name} must return one real number; got {shape}."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: {name} must return one real number; got {shape}.")
         number = float(value)
         # Plus infinity marks points outside the domain: line searches step back. Minus infinity has no way back.
         if number == -math.inf:
-            message = f"{self.subject}: {name} fell to minus infinity; it has no minimum."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: {name} fell to minus infinity; it has no minimum.")
         return number
 
     def check_vector(self, name: str, value: Any, x: Array) -> Array:
         """Return a copy of what a user's function returned, which may be a buffer of the user's, like `x`."""
         copied = namespace_of(x).asarray(_detach(value), dtype=x.dtype, copy=True)
         if tuple(copied.shape) != tuple(x.shape):
-            message = (
+            raise DataError(
                 f"{self.subject}: {name} must return an array of the shape of x, {tuple(x.shape)}; "
                 f"got {tuple(copied.shape)}."
             )
-            raise DataError(message)
         return copied
 
 
@@ -235,14 +217,11 @@ def check_start(subject: str, x0: Any) -> Array:
     if isinstance(x0, np.ndarray) and x0.dtype.kind in "iub":
         x0 = x0.astype(np.float64)
     if x0.ndim == 0:
-        message = f"{subject}: x0 must have at least one dimension; got a single number. Give [x0]."
-        raise DataError(message)
+        raise DataError(f"{subject}: x0 must have at least one dimension; got a single number. Give [x0].")
     if not xp.isdtype(x0.dtype, "real floating"):
-        message = f"{subject}: x0 must hold real floating-point numbers; got {x0.dtype}."
-        raise DataError(message)
+        raise DataError(f"{subject}: x0 must hold real floating-point numbers; got {x0.dtype}.")
     if not bool(xp.all(xp.isfinite(x0))):
-        message = f"{subject}: x0 must be finite; got NaN or infinity."
-        raise DataError(message)
+        raise DataError(f"{subject}: x0 must be finite; got NaN or infinity.")
     return _copy(x0)
 
 

@@ -14,8 +14,6 @@ from mercer.optim._methods.descent import FirstOrder, GradientDescent
 from mercer.optim._result import run
 from mercer.optim._stopping import MaxIter
 
-__all__ = ["PilotRun", "classify_learning_rate", "pilot_learning_rates"]
-
 
 def classify_learning_rate(learning_rate: float, curvature: Any) -> str:
     """Tell what gradient descent does with a learning rate on a parabola.
@@ -47,15 +45,13 @@ def classify_learning_rate(learning_rate: float, curvature: Any) -> str:
     )
     h = np.asarray(curvature, dtype=np.float64)
     if h.ndim not in (0, 2) or (h.ndim == 2 and h.shape[0] != h.shape[1]):
-        message = f"classify_learning_rate: curvature must be a number or a square matrix; got shape {h.shape}."
-        raise DataError(message)
+        raise DataError(f"classify_learning_rate: curvature must be a number or a square matrix; got shape {h.shape}.")
     values = np.linalg.eigvalsh(h) if h.ndim else h.reshape(1)
     if not values[0] > 0:
-        message = (
+        raise DataError(
             f"classify_learning_rate: curvature must be positive (definite); got {values[0]:g}. "
             f"There is no minimum to go to."
         )
-        raise DataError(message)
     # Along an eigenvector of curvature h each step multiplies the error by 1 - rate * h: the largest h decides.
     product = learning_rate * values[-1]
     # Rates written as quotients of curvatures land on the borders only to rounding.
@@ -160,8 +156,7 @@ def _on_part(fun: Any, grad: Any, n_samples: int | None, subsample: int | None, 
     """Restrict function and gradient to the chosen rows; without rows, return them unchanged."""
     if n_samples is None:
         if subsample is not None:
-            message = f"pilot_learning_rates: subsample needs n_samples; got subsample={subsample} alone."
-            raise ParameterError(message)
+            raise ParameterError(f"pilot_learning_rates: subsample needs n_samples; got subsample={subsample} alone.")
         return fun, grad
     random = np.random.default_rng(seed_sequence(random_state))
     count = n_samples if subsample is None else min(subsample, n_samples)

@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.optim._function import FunctionPoint, FunctionProblem, FunctionSource, Value, check_start
 
-__all__ = ["LineMinimum", "parabola_search", "search_by_parabola", "wolfe_search"]
-
 _GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
 _WIDENING = 1.0 + 1.0 / (2.0 * _GOLDEN)
 _TRIALS = 100
@@ -80,8 +78,7 @@ def parabola_search(
     values = {"first": first, "tol": tol, "max_iter": max_iter}
     check_parameters("parabola_search", {"first": Real(), "tol": Real(0), "max_iter": Integer(3)}, values)
     if first == 0:
-        message = "parabola_search: first must not be zero; got 0."
-        raise ParameterError(message)
+        raise ParameterError("parabola_search: first must not be zero; got 0.")
     start, line = check_start("parabola_search", x), check_start("parabola_search", direction)
     source = FunctionSource("parabola_search", fun)
 

@@ -9,8 +9,6 @@ from mercer._solver.vector import largest_entry
 from mercer._types import Array
 from mercer.optim._stopping import GradientNorm, MaxIter, StopRule
 
-__all__ = ["Method", "certify_gradient", "make_step"]
-
 
 class Method:
     """Base of methods: a frozen dataclass whose fields are the options.

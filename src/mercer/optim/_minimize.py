@@ -21,8 +21,6 @@ from mercer.optim._methods.proximal import Bounds, ProximalGradient
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import StopRule
 
-__all__ = ["METHODS", "minimize", "read_method", "read_start"]
-
 METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (
@@ -132,19 +130,18 @@ def read_method(subject: str, method: str | Method, options: dict[str, Any], met
     chosen: Any
     if isinstance(method, Method) and isinstance(method, tuple(methods.values())):
         if options:
-            message = f"{subject}: options go into the method; got {method.describe()} and {', '.join(options)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{subject}: options go into the method; got {method.describe()} and {', '.join(options)}."
+            )
         chosen = method
     elif isinstance(method, str) and method in methods:
         known = [field.name for field in fields(methods[method])]
         for name in options:
             if name not in known:
-                message = f"{subject}: the options of {method!r} are {', '.join(known)}; got {name!r}."
-                raise ParameterError(message)
+                raise ParameterError(f"{subject}: the options of {method!r} are {', '.join(known)}; got {name!r}.")
         chosen = methods[method](**options)
     else:
-        message = f"{subject}: method must be one of {', '.join(map(repr, methods))}; got {method!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: method must be one of {', '.join(map(repr, methods))}; got {method!r}.")
     chosen.check()
     return chosen
 
@@ -153,18 +150,16 @@ def read_start(subject: str, x0: Any, method: Method) -> Any:
     """Return the start as an array, or the state of an earlier result."""
     if isinstance(x0, Result):
         if not isinstance(x0.state, method.state):
-            message = (
+            raise ParameterError(
                 f"{subject}: x0 is a result of {x0.method}, which {method.name!r} cannot continue. Give its x instead."
             )
-            raise ParameterError(message)
         return x0.state
     start = check_start(subject, x0)
     if not method.any_library and not isinstance(start, np.ndarray):
-        message = (
+        raise DataError(
             f"{subject}: method {method.name!r} works on NumPy arrays; got {type(start).__module__}. "
             f"Take 'lbfgs' or a method with a learning rate."
         )
-        raise DataError(message)
     return start
 
 
@@ -173,13 +168,12 @@ def _refuse_unused(method: Method, given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is not None and name not in method.uses:
             users = [known for known, other in METHODS.items() if name in other.uses]
-            message = f"minimize: method {method.name!r} does not use {name}; it is for {' and '.join(users)}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"minimize: method {method.name!r} does not use {name}; it is for {' and '.join(users)}."
+            )
     # Both of a pair define the same part of the problem; to follow one of them would be a guess.
     for first, other in (("hess", "hess_product"), ("penalty", "bounds")):
         if given[first] is not None and given[other] is not None:
-            message = f"minimize: give {first} or {other}; got both."
-            raise ParameterError(message)
+            raise ParameterError(f"minimize: give {first} or {other}; got both.")
     if "penalty" in method.uses and given["penalty"] is None and given["bounds"] is None:
-        message = f"minimize: method {method.name!r} needs a penalty or bounds; got neither."
-        raise ParameterError(message)
+        raise ParameterError(f"minimize: method {method.name!r} needs a penalty or bounds; got neither.")

@@ -12,8 +12,6 @@ from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 
-__all__ = ["GradientSum", "sum_gradient"]
-
 
 @dataclass(frozen=True, eq=False)
 class GradientSum:
@@ -90,8 +88,9 @@ def sum_gradient(
     check_parameters("sum_gradient", rules, {"n_workers": n_workers, "block_size": block_size})
     chosen = np.arange(rows) if np.ndim(rows) == 0 else np.asarray(rows, dtype=np.int64)
     if chosen.ndim != 1 or not len(chosen):
-        message = f"sum_gradient: rows must be a positive number of rows, or their indices; got shape {chosen.shape}."
-        raise DataError(message)
+        raise DataError(
+            f"sum_gradient: rows must be a positive number of rows, or their indices; got shape {chosen.shape}."
+        )
     begin = clock()
     point = np.asarray(x, dtype=np.float64)
     parts = [chosen[first : first + block_size] for first in range(0, len(chosen), block_size)]

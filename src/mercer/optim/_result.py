@@ -15,8 +15,6 @@ from mercer._types import Array
 from mercer.errors import InterruptWarning, ParameterError
 from mercer.optim._stopping import StopRule
 
-__all__ = ["Iterate", "Result", "State", "run"]
-
 
 class State(Protocol):
     """What every solver's state of this room has; ``gradient`` is None where there is none."""
@@ -144,8 +142,7 @@ def run(
 ) -> Result:
     """Drive a solver over a source to its end; `start` begins the path that is kept."""
     if not isinstance(stop, StopRule):
-        message = f"{subject}: stop must be rules of mercer.optim joined by | or &; got {stop!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: stop must be rules of mercer.optim joined by | or &; got {stop!r}.")
     stop.check()
     stop.begin()
     path = None if start is None else [start]
@@ -205,11 +202,17 @@ def _conclude(subject: str, result: Result, outcome: Outcome, warn: bool, stop: 
         warnings.warn(result.message, ConvergenceWarning, stacklevel=4)
     # A callback and rules such as MaxIter alone end a run where the user wants it to end; nothing was missed.
     elif warn and not result.converged and stop.can_converge() and result.reason not in ("callback", "interrupt"):
-        message = f"{result.message} It did not converge: allow more steps, or choose another method or start."
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        warnings.warn(
+            f"{result.message} It did not converge: allow more steps, or choose another method or start.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
     if outcome.interrupt is not None:
-        message = f"{subject}: interrupted after {result.n_iter} steps; the exception's result has the last state."
-        warnings.warn(message, InterruptWarning, stacklevel=4)
+        warnings.warn(
+            f"{subject}: interrupted after {result.n_iter} steps; the exception's result has the last state.",
+            InterruptWarning,
+            stacklevel=4,
+        )
         if get_config()["on_interrupt"] == "raise":
             outcome.interrupt.result = result  # type: ignore[attr-defined]
             raise outcome.interrupt

@@ -19,8 +19,6 @@ from mercer.optim._result import Iterate, Result, run
 from mercer.optim._schedule import PowerDecay
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["RootState", "find_root"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -58,8 +56,7 @@ class NoisySource:
         self.n_evaluations += 1
         seen = np.array(self.fun(x.copy(), random), dtype=x.dtype)
         if seen.shape != x.shape:
-            message = f"find_root: fun must return an array of the shape of x0, {x.shape}; got {seen.shape}."
-            raise DataError(message)
+            raise DataError(f"find_root: fun must return an array of the shape of x0, {x.shape}; got {seen.shape}.")
         return seen
 
 

@@ -12,8 +12,6 @@ from mercer._statistic.loss import CurvatureProduct, LossCurvature, LossGradient
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["RowObjective"]
-
 
 class _Rows(Estimator):
     """Opens rows under the name of the objective."""
@@ -84,11 +82,10 @@ class RowObjective:
         n_jobs: int | None = None,
     ) -> None:
         if penalty is not None and not penalty.is_smooth:
-            message = (
+            raise ParameterError(
                 f"RowObjective: penalty must be smooth; got {type(penalty).__name__}. Give it to minimize with "
                 f"method='proximal_gradient'."
             )
-            raise ParameterError(message)
         self.loss, self.penalty, self.fit_intercept = loss, penalty, fit_intercept
         self._source = self._open_rows(X, y, sample_weight, n_jobs)
         self._total = self._source.total_weight()
@@ -104,11 +101,10 @@ class RowObjective:
         n_classes = self.loss.n_classes  # type: ignore[attr-defined]
         classes, expected = source.reduce(Labels()).classes, np.arange(n_classes)
         if not np.isin(classes, expected).all():
-            message = (
+            raise DataError(
                 f"RowObjective: labels of {type(self.loss).__name__} must be numbers from 0 to {n_classes - 1}; got "
                 f"{classes[:5]}. Number them."
             )
-            raise DataError(message)
         return source.relabel(Labelling(expected, None))
 
     def __call__(self, x: Array) -> float:
@@ -155,8 +151,7 @@ class RowObjective:
     def _matrix(self, x: Array) -> Array:
         """Return the parameters (k, d + 1) that a vector holds."""
         if np.shape(x) != self.start.shape:
-            message = f"RowObjective: x must have shape {self.start.shape}; got {np.shape(x)}."
-            raise DataError(message)
+            raise DataError(f"RowObjective: x must have shape {self.start.shape}; got {np.shape(x)}.")
         # Statistics always take an intercept; it stays zero where none is fitted.
         result = np.zeros((self._shape[0], self._shape[1] + 1))
         width = self._shape[1] + self.fit_intercept

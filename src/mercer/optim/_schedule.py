@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mercer._base.parameter import Integer, Real, Rule, check_parameters
 from mercer._plain import plain
 
-__all__ = ["ConstantRate", "ExponentialDecay", "PowerDecay", "Schedule", "StepDecay"]
-
 _POSITIVE = Real(0, closed="neither")
 _SHARE = Real(0, 1, closed="neither")
 

@@ -14,17 +14,6 @@ from mercer._solver import Step
 from mercer.errors import ParameterError
 from mercer.watch.early_stopping import Patience
 
-__all__ = [
-    "GradientNorm",
-    "MaxIter",
-    "MaxTime",
-    "NoImprovement",
-    "SmallChange",
-    "SmallStep",
-    "StopRule",
-    "TargetValue",
-]
-
 
 class StopRule:
     """Base of stopping rules.
@@ -82,8 +71,7 @@ class _Joined(StopRule):
     def __init__(self, enough: Callable[[list[bool]], bool], *members: StopRule) -> None:
         for member in members:
             if not isinstance(member, StopRule):
-                message = f"stop: rules join with rules of mercer.optim; got {member!r}."
-                raise ParameterError(message)
+                raise ParameterError(f"stop: rules join with rules of mercer.optim; got {member!r}.")
         self.enough, self.members = enough, members
         self.held = [False] * len(members)
 
@@ -292,8 +280,8 @@ class NoImprovement(StopRule):
 
 def _measure(rule: StopRule, step: Step, name: str) -> float:
     if name not in step.extra:
-        message = f"stop: {rule!r} needs the measure {name!r}, which this method does not have; it has: " + ", ".join(
-            step.extra
+        raise ParameterError(
+            f"stop: {rule!r} needs the measure {name!r}, which this method does not have; it has: "
+            + ", ".join(step.extra)
         )
-        raise ParameterError(message)
     return step.extra[name]

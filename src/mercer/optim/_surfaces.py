@@ -11,8 +11,6 @@ from mercer.optim._minimize import minimize
 from mercer.optim._result import Result
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["HIMMELBLAU", "ROSENBROCK", "SADDLE", "SURFACES", "VALLEY", "Surface", "compare_methods"]
-
 
 @dataclass(frozen=True, eq=False)
 class Surface:

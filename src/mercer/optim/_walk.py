@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.optim._result import Result
 
-__all__ = ["ACCEPTANCE", "AnnealingState", "EnergySource", "Walk", "acceptance_probability", "begin_walk"]
-
 ACCEPTANCE = Choice("heat bath", "metropolis")
 
 
@@ -96,8 +94,7 @@ class EnergySource:
         self.n_evaluations += 1
         energy = float(self.energy(state))
         if math.isnan(energy):
-            message = f"{self.subject}: energy must be a number; got NaN."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: energy must be a number; got NaN.")
         return energy
 
     def walk(self, state: AnnealingState, beta: float, rule: str, n_moves: int) -> tuple[AnnealingState, float]:

@@ -10,8 +10,6 @@ from sklearn.base import clone
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["OutlierComparison", "compare_outliers", "score_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class OutlierComparison:
@@ -78,8 +76,7 @@ def compare_outliers(X: Any, detectors: Any, *, top: int | None = None) -> Outli
     # A tenth of the rows: more than most tables hold of outliers, few enough for shares of agreement to mean something.
     top = max(1, n // 10) if top is None else top
     if not 1 <= top <= n:
-        message = f"compare_outliers: top must be an integer in [1, {n}], the number of rows; got {top!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"compare_outliers: top must be an integer in [1, {n}], the number of rows; got {top!r}.")
     ranks = np.array([_rank(row) for row in scores])
     strangest = np.zeros(scores.shape, bool)
     for number, row in enumerate(scores):
@@ -106,11 +103,10 @@ def score_rows(detector: Any, X: Any) -> Array:
         if hasattr(detector, name):
             return np.asarray(getattr(detector, name))
     if not hasattr(detector, "score_samples"):
-        message = (
+        raise ParameterError(
             f"compare_outliers: a detector must have score_samples; {type(detector).__name__} has not. Use a detector "
             f"of mercer.outliers, mercer.ensemble, mercer.covariance, mercer.neighbors or mercer.svm."
         )
-        raise ParameterError(message)
     return np.asarray(detector.score_samples(X)).reshape(-1)
 
 
@@ -126,8 +122,7 @@ def _name_detectors(detectors: Mapping[str, Any] | Sequence[Any]) -> dict[str, A
                 name, number = f"{type(detector).__name__} {number}", number + 1
             named[name] = detector
     if not named:
-        message = "compare_outliers: detectors must not be empty; give at least one."
-        raise DataError(message)
+        raise DataError("compare_outliers: detectors must not be empty; give at least one.")
     return named
 
 

@@ -14,8 +14,6 @@ from mercer.errors import ParameterError
 from mercer.neighbors import KernelDensity
 from mercer.outliers._detector import OutlierDetector
 
-__all__ = ["DensityOutlier"]
-
 # Stands for the logarithm of a density of zero where a threshold is set: far below any density of a double.
 _LOG_ZERO = -1e6
 
@@ -125,6 +123,5 @@ class DensityOutlier(OutlierDetector):
 def _sum_columns(logarithms: Array) -> Array:
     """Return a value for each row: a density of one number is that of independent columns."""
     if logarithms.ndim > 2:
-        message = f"DensityOutlier: a density must give a value for each row; got shape {logarithms.shape}."
-        raise ParameterError(message)
+        raise ParameterError(f"DensityOutlier: a density must give a value for each row; got shape {logarithms.shape}.")
     return logarithms.sum(axis=1) if logarithms.ndim == 2 else logarithms

@@ -16,8 +16,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["SHARE", "OutlierDetector", "fit_part"]
-
 # The rule of `contamination` where no threshold is natural.
 SHARE: Rule = Real(0, 0.5, closed="right")
 # Rows from which a fit runs on a thread of its own, open to Ctrl-C.
@@ -126,6 +124,5 @@ def fit_part(subject: str, part: Any, X: Array, weight: Array) -> Any:
     if weight is None:
         return part.fit(X)
     if not has_fit_parameter(part, "sample_weight"):
-        message = f"{subject}: {type(part).__name__} takes no sample_weight; leave the weights out."
-        raise DataError(message)
+        raise DataError(f"{subject}: {type(part).__name__} takes no sample_weight; leave the weights out.")
     return part.fit(X, sample_weight=weight)

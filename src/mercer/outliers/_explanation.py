@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["OutlierExplanation", "explain_outlier"]
-
 # The quantiles between which a value counts as usual.
 _USUAL = (0.05, 0.95)
 
@@ -93,11 +91,10 @@ def explain_outlier(detector: Any, row: Any, X: Any = None) -> OutlierExplanatio
     if exact is not None:
         contributions, score = exact, float(np.ravel(_score(detector, values[None]))[0])
     elif background is None:
-        message = (
+        raise ParameterError(
             f"explain_outlier: {type(detector).__name__} has no exact contributions of columns; pass X, the rows that "
             f"show what is usual."
         )
-        raise ParameterError(message)
     else:
         medians = np.nanmedian(background, axis=0)
         # Row j has the median in column j; the last row is the row itself.
@@ -115,12 +112,14 @@ def explain_outlier(detector: Any, row: Any, X: Any = None) -> OutlierExplanatio
 def _check_row(values: Array, detector: Any, background: Array | None) -> None:
     known = getattr(detector, "n_features_in_", len(values))
     if len(values) != known:
-        message = f"explain_outlier: row must have the {known} columns of the fit; got {len(values)}. Give one row."
-        raise DataError(message)
+        raise DataError(
+            f"explain_outlier: row must have the {known} columns of the fit; got {len(values)}. Give one row."
+        )
     # The background gives values to columns that are left out, so it must have the row's columns.
     if background is not None and (background.ndim != 2 or background.shape[1] != len(values)):
-        message = f"explain_outlier: X must have {len(values)} columns, as the row; got shape {background.shape}."
-        raise DataError(message)
+        raise DataError(
+            f"explain_outlier: X must have {len(values)} columns, as the row; got shape {background.shape}."
+        )
 
 
 def _find_exact_shares(detector: Any, values: Array) -> Array | None:
@@ -136,11 +135,10 @@ def _find_exact_shares(detector: Any, values: Array) -> Array | None:
 
 def _score(detector: Any, rows: Array) -> Array:
     if not hasattr(detector, "score_samples"):
-        message = (
+        raise ParameterError(
             f"explain_outlier: {type(detector).__name__} cannot score new rows; fit it so that it can, such as with "
             f"novelty=True."
         )
-        raise ParameterError(message)
     return np.asarray(detector.score_samples(_frame(detector, rows)))
 
 

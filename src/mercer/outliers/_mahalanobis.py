@@ -13,8 +13,6 @@ from mercer.covariance import MinCovDet
 from mercer.errors import ParameterError
 from mercer.outliers._detector import OutlierDetector
 
-__all__ = ["MahalanobisOutlier"]
-
 
 class MahalanobisOutlier(OutlierDetector):
     r"""Detector of rows that are far from the mean, measured by a covariance of choice.
@@ -86,11 +84,10 @@ class MahalanobisOutlier(OutlierDetector):
         estimator = MinCovDet(random_state=0) if self.covariance is None else clone(self.covariance)
         fitted = estimator.fit(X)
         if not hasattr(fitted, "get_precision") or not hasattr(fitted, "location_"):
-            message = (
+            raise ParameterError(
                 f"MahalanobisOutlier: covariance must have location_ and get_precision after its fit; "
                 f"{type(fitted).__name__} has not. Use an estimator of mercer.covariance."
             )
-            raise ParameterError(message)
         attributes = {"covariance_": fitted, "location_": fitted.location_, "precision_": fitted.get_precision()}
         # The shares of the columns sum to the squared Mahalanobis distance; a low score marks an outlier.
         return attributes, -_share_out(X, fitted.location_, attributes["precision_"]).sum(axis=1)

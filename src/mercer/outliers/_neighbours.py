@@ -15,8 +15,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.neighbors import NearestNeighbors
 from mercer.outliers._detector import OutlierDetector
 
-__all__ = ["KNeighborsOutlier"]
-
 # A distance below this share of the k-th counts as none: rounding of metrics such as the cosine.
 _NOTHING = 1e-12
 
@@ -103,14 +101,12 @@ class KNeighborsOutlier(OutlierDetector):
 
     def _check_rows(self, X: Array) -> None:
         if len(X) < 2:
-            message = "KNeighborsOutlier: neighbours need at least 2 rows, n_samples = 1; give more rows."
-            raise DataError(message)
+            raise DataError("KNeighborsOutlier: neighbours need at least 2 rows, n_samples = 1; give more rows.")
         if self.metric == "precomputed":
-            message = (
+            raise ParameterError(
                 "KNeighborsOutlier: metric must compare rows; got 'precomputed'. For given distances use "
                 "LocalOutlierFactor(metric='precomputed')."
             )
-            raise ParameterError(message)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -136,11 +132,11 @@ class KNeighborsOutlier(OutlierDetector):
         others = len(X) - 1 if weight is None else count_others("KNeighborsOutlier", weight)
         k = min(self.n_neighbors, others)
         if k < self.n_neighbors:
-            message = (
+            warnings.warn(
                 f"KNeighborsOutlier: n_neighbors must be less than the number of rows, {others + 1}; got "
-                f"{self.n_neighbors}, and {k} are taken. Lower n_neighbors or give more rows."
+                f"{self.n_neighbors}, and {k} are taken. Lower n_neighbors or give more rows.",
+                stacklevel=9,
             )
-            warnings.warn(message, stacklevel=9)
         search = self._make_search().fit(X)
         attributes = {"rows_": X, "n_neighbors_": k, "_row_weight": weight}
         if weight is None:

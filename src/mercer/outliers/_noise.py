@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.cluster import DBSCAN
 from mercer.outliers._detector import OutlierDetector
 
-__all__ = ["ClusterOutlier"]
-
 
 class ClusterOutlier(OutlierDetector):
     """Detector of rows outside all dense regions: what DBSCAN calls noise.

@@ -13,8 +13,6 @@ from mercer.decomposition import PCA
 from mercer.errors import ParameterError
 from mercer.outliers._detector import OutlierDetector, fit_part
 
-__all__ = ["ReconstructionOutlier"]
-
 # The share of the variance that the default components keep.
 _KEPT_VARIANCE = 0.9
 
@@ -109,11 +107,10 @@ class ReconstructionOutlier(OutlierDetector):
         transformer = PCA(n_components=_KEPT_VARIANCE) if self.transformer is None else clone(self.transformer)
         for method in ("transform", "inverse_transform"):
             if not hasattr(transformer, method):
-                message = (
+                raise ParameterError(
                     f"ReconstructionOutlier: transformer must have transform and inverse_transform; "
                     f"{type(transformer).__name__} has no {method}. Use PCA."
                 )
-                raise ParameterError(message)
         mean, scale = _describe_columns(X, weight, self.standardize)
         rows = ((X - mean) / scale).astype(X.dtype, copy=False)
         fitted = fit_part(type(self).__name__, transformer, rows, weight)

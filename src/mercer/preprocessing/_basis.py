@@ -18,8 +18,6 @@ from mercer._statistic.extent import Extent
 from mercer._stored import Stored, alike, floats, part
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["Basis", "BasisState"]
-
 _DEFINED = "A basis is defined by its parameters and the range of the rows; nothing is optimised."
 
 
@@ -42,8 +40,7 @@ class BasisState:
         """Raise ModelFileError if an array has no values."""
         for name in ("shift", "turn"):
             if getattr(self, name) is not None and not np.size(getattr(self, name)):
-                message = f"BasisState.{name} must have values; the file has none."
-                raise ModelFileError(message)
+                raise ModelFileError(f"BasisState.{name} must have values; the file has none.")
 
     @property
     def half(self) -> np.ndarray:
@@ -184,14 +181,12 @@ class Basis(TransformerMixin, LimitedEstimator):
             input_features = [f"x{index}" for index in range(self.n_features_in_)] if known is None else known
         given = [str(name) for name in input_features]
         if known is not None and given != [str(name) for name in known]:
-            message = f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out.")
         if len(given) != self.n_features_in_:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: input_features should have length equal to number of features "
                 f"({self.n_features_in_}), got {len(given)}. Name every column."
             )
-            raise DataError(message)
         return np.asarray(self._list_names(given), dtype=object)
 
     @property

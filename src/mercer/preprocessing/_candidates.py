@@ -9,8 +9,6 @@ from mercer.linear_model import LogisticRegression, Ridge
 from mercer.preprocessing._polynomial import PolynomialBasis
 from mercer.preprocessing._spline import SplineBasis
 
-__all__ = ["CANDIDATES"]
-
 # A basis with more columns is not tried.
 _MOST_FEATURES = 2000
 # Knots of the spline of each column.

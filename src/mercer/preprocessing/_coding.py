@@ -10,8 +10,6 @@ import numpy as np
 from mercer._plain import plain
 from mercer.preprocessing._columns import Columns, Tokens
 
-__all__ = ["CategoryCoding", "DateCoding", "NumberCoding", "TextCoding", "find_words"]
-
 # Seconds of a day.
 _DAY = 86_400.0
 # Lengths of the cycles of the calendar, in days.

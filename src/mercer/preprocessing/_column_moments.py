@@ -16,8 +16,6 @@ from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["ColumnMomentSums", "ColumnMoments"]
-
 _EMPTY = np.empty(0)
 
 

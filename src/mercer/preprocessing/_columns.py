@@ -15,8 +15,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import DataError
 from mercer.preprocessing.numerals import read_numeral
 
-__all__ = ["Columns", "open_columns"]
-
 
 def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
     """Check what the user gave by scikit-learn's rules and open its columns."""
@@ -134,8 +132,9 @@ class Columns:
     def _check_finite(self, index: int, values: np.ndarray) -> np.ndarray:
         """Return the values; DataError if one is infinite."""
         if np.isinf(values).any():
-            message = f"{self.subject}: column {self.names[index]!r} contains infinity. Mark missing values by NaN."
-            raise DataError(message)
+            raise DataError(
+                f"{self.subject}: column {self.names[index]!r} contains infinity. Mark missing values by NaN."
+            )
         return values
 
 
@@ -199,10 +198,9 @@ class FrameColumns(Columns):
         n_rows, n_columns = self.frame.shape
         if n_rows == 0 or n_columns == 0:
             what = "0 sample(s)" if n_rows == 0 else "0 feature(s)"
-            message = (
+            raise DataError(
                 f"{subject}: Found a frame with {what} (shape={self.frame.shape}) while a minimum of 1 is required."
             )
-            raise DataError(message)
         super().__init__(subject, list(self.frame.columns), n_rows)
         # Asking the frame for one column at a time would list the names of all columns each time.
         self.columns = list(self.frame.iter_columns())

@@ -13,8 +13,6 @@ from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.preprocessing._basis import Basis, BasisState
 
-__all__ = ["FourierBasis"]
-
 
 class FourierBasis(Basis):
     """Cosines and sines of each column: cos(2 pi k (x - a) / T) and sin(2 pi k (x - a) / T) for k = 1, 2...
@@ -72,11 +70,10 @@ class FourierBasis(Basis):
         # `half` is 1 for a constant column, so the period is never zero.
         period = 2.0 * state.half if self.period is None else np.asarray(self.period, dtype=np.float64)
         if period.shape not in ((), state.low.shape) or not (period > 0).all():
-            message = (
+            raise ParameterError(
                 f"FourierBasis: period must be one positive number, or one for each of {len(state.low)} columns; got "
                 f"{self.period!r}."
             )
-            raise ParameterError(message)
         return super()._fitted(state) | {"period_": np.broadcast_to(period, state.low.shape).copy()}
 
     def _make_expansion(self, state: BasisState) -> "_Waves":

@@ -21,8 +21,6 @@ from mercer._stored import Stored, floats
 from mercer.errors import DataError
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed
 
-__all__ = ["KernelCenterer"]
-
 _DEFINED = "Means are defined by the rows; nothing is optimised."
 
 
@@ -145,11 +143,10 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         source = self._open(K, accept_sparse=False if given else "csr", ensure_all_finite=not given)
         rows = source.whole()
         if self._is_precomputed and rows.shape[0] != rows.shape[1]:
-            message = (
+            raise DataError(
                 f"KernelCenterer: Kernel matrix must be a square matrix. Input is a {rows.shape[0]}x{rows.shape[1]} "
                 f"matrix; give k(x, y) of all pairs."
             )
-            raise DataError(message)
         kernel = self._choose_kernel(rows)
         dtype = source.dtype_name
         outcome = self._drive(

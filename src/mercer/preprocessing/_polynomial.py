@@ -20,8 +20,6 @@ from mercer._stored import Stored, floats, integers
 from mercer.errors import ModelFileError
 from mercer.preprocessing._basis import Basis, BasisState
 
-__all__ = ["PolynomialBasis"]
-
 # Entries of an expanded part of a block, such that it stays in the second-level cache.
 _PART = 2**17
 
@@ -134,8 +132,9 @@ class PolynomialBasis(Basis):
         if "exponents_" in vars(self) and not (
             self.degree <= len(self.exponents_) and np.max(self.exponents_, initial=0) <= self.degree
         ):
-            message = f"PolynomialBasis.exponents_ must list the terms up to degree {self.degree}; the file's do not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"PolynomialBasis.exponents_ must list the terms up to degree {self.degree}; the file's do not."
+            )
 
     def _list_names(self, columns: list[str]) -> list[str]:
         letter = {"power": "", "legendre": "P", "chebyshev": "T", "orthonormal": "Q"}[self.basis]

@@ -15,8 +15,6 @@ from mercer._stored import Stored, floats
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis, BasisState
 
-__all__ = ["RadialBasis"]
-
 
 class RadialBasis(Basis):
     """Gaussian bumps exp(-|x - c|^2 / (2 w^2)) around centres c.
@@ -89,10 +87,9 @@ class RadialBasis(Basis):
         else:
             centres = np.asarray(self.centres, dtype=np.float64)
             if centres.ndim != 2 or centres.shape[1] != source.n_features or len(centres) == 0:
-                message = (
+                raise DataError(
                     f"RadialBasis: centres must be rows of {source.n_features} columns; got shape {centres.shape}."
                 )
-                raise DataError(message)
         width = _measure_spacing(centres, state) if self.width is None else self.width
         return BasisState(state.low, state.high, centres, np.array([width]))
 

@@ -14,8 +14,6 @@ from mercer._stored import Stored, floats
 from mercer.errors import ModelFileError
 from mercer.preprocessing._basis import Basis, BasisState
 
-__all__ = ["SplineBasis"]
-
 
 class SplineBasis(Basis):
     """B-splines of each column.
@@ -98,8 +96,9 @@ class SplineBasis(Basis):
 
     def _check_structure(self) -> None:
         if "knots_" in vars(self) and len(self.knots_) != self.n_knots:
-            message = f"SplineBasis.knots_ must have n_knots = {self.n_knots} rows; the file's has {len(self.knots_)}."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"SplineBasis.knots_ must have n_knots = {self.n_knots} rows; the file's has {len(self.knots_)}."
+            )
 
     def _list_names(self, columns: list[str]) -> list[str]:
         return [f"spline{number}({name})" for name in columns for number in range(self.n_knots + self.degree - 1)]

@@ -20,8 +20,6 @@ from mercer.errors import DataError
 from mercer.preprocessing._column_moments import ColumnMoments, ColumnMomentSums
 from mercer.preprocessing._unit_columns import ColumnMap
 
-__all__ = ["StandardScaler"]
-
 _CERTIFICATE = Certificate.none("Means and variances are closed forms of sums over the rows, exact to rounding.")
 
 
@@ -151,11 +149,10 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
     def _solve(self, seen: ColumnMomentSums | None) -> Solver:
         sums = yield ColumnMoments()
         if sums.infinite:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: Input X contains infinity or a value too large for dtype('float64'), "
                 f"{sums.infinite:.0f} in all. Mark missing entries by NaN, and drop or clip the others."
             )
-            raise DataError(message)
         # Moments add up over time, so partial_fit equals one fit to all rows, to rounding.
         state = sums if seen is None else seen + sums
         yield Step(0.0, state, _CERTIFICATE)
@@ -182,11 +179,10 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
     def _check_storage(self, source: Source) -> None:
         """Raise if sparse rows should be centred."""
         if source.is_sparse and self.with_mean:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: Cannot center sparse matrices: pass `with_mean=False` instead, or make the "
                 f"rows dense; got {source.n_features} sparse columns."
             )
-            raise DataError(message)
 
     def transform(self, X: Any, copy: bool | None = None) -> Array:
         """Centre and scale rows by the statistics of the fit.
@@ -233,11 +229,10 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
             rows = check_array(X, accept_sparse="csr", input_name="X", **floats)
             source = open_source(rows, threads=self._threads())
         if source.n_features != self.n_features_in_:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
                 f"{self.n_features_in_}; give what transform returned."
             )
-            raise DataError(message)
         in_place = not (self.copy if copy is None else copy)
         return self._apply_map(source, True, X if in_place else None)
 

@@ -21,8 +21,6 @@ from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCodin
 from mercer.preprocessing._columns import Columns, open_columns
 from mercer.preprocessing.numerals import FORMS
 
-__all__ = ["TableEncoder"]
-
 # Rows are sparse if they have at least this many columns and a smaller share of nonzero entries: they are then smaller
 # and faster.
 _SPARSE_SHARE = 0.1
@@ -167,8 +165,7 @@ class TableEncoder(Basis):
         for name, kind in given.items():
             written = kind.startswith("date %") or kind.removeprefix("number ") in FORMS
             if kind not in _KINDS and not written:
-                message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
-                raise DataError(message)
+                raise DataError(f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}.")
         return {name: given.get(name) or columns.kind(index) for index, name in enumerate(columns.names)}
 
     def _find_name(self, columns: Columns, key: Any) -> str:
@@ -177,8 +174,9 @@ class TableEncoder(Basis):
             return columns.names[key]
         if key not in columns.names:
             known = ", ".join(columns.names[:8])
-            message = f"TableEncoder: kinds must name columns of the table; got {key!r}, and the columns are {known}."
-            raise DataError(message)
+            raise DataError(
+                f"TableEncoder: kinds must name columns of the table; got {key!r}, and the columns are {known}."
+            )
         return str(key)
 
     def _learn(self, columns: Columns, kinds: dict[str, str]) -> Solver:
@@ -315,11 +313,10 @@ class TableEncoder(Basis):
         check_is_fitted(self)
         rows = X.toarray() if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self._n_features_out:
-            message = (
+            raise DataError(
                 f"TableEncoder: inverse_transform needs the {self._n_features_out} columns that transform returns; got "
                 f"shape {rows.shape}."
             )
-            raise DataError(message)
         known = vars(self).get("feature_names_in_")
         names = [f"x{index}" for index in range(self.n_features_in_)] if known is None else known
         starts = self._find_starts()

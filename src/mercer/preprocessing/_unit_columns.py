@@ -10,8 +10,6 @@ from mercer._source import Block
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["ColumnMap"]
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnMap:
@@ -69,8 +67,7 @@ class ColumnMap:
             # One sum is cheaper than a test of each entry; NaN, which is allowed, also makes it NaN.
             doubtful = not bool(xp.isfinite(xp.sum(result)))
         if doubtful and bool(xp.any(xp.isinf(rows))):
-            message = (
+            raise DataError(
                 f"{self.subject}: Input X contains infinity or a value too large for dtype({str(rows.dtype)!r}). Mark "
                 f"missing entries by NaN, and drop or clip the others."
             )
-            raise DataError(message)

@@ -15,8 +15,6 @@ from mercer._base.parameter import Boolean, Declared, Integer, Nothing, check_pa
 from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import DataError
 
-__all__ = ["WordPresence"]
-
 # A word is a run of letters, digits and underscores; a single letter is one too.
 _WORD = re.compile(r"\w+")
 
@@ -83,15 +81,15 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
             words = [self._fold(word) for word in np.asarray(self.vocabulary, dtype=object).ravel()]
             if len(set(words)) < len(words):
                 word, count = Counter(words).most_common(1)[0]
-                message = f"WordPresence: vocabulary must hold each word once; got {word!r} {count} times."
-                raise DataError(message)
+                raise DataError(f"WordPresence: vocabulary must hold each word once; got {word!r} {count} times.")
         else:
             counts = Counter(word for held in self._read(X) for word in held)
             common = sorted((-count, word) for word, count in counts.items() if count >= self.min_frequency)
             words = sorted(word for _, word in common[: self.max_words])
         if not words:
-            message = "WordPresence: no word is left for the vocabulary. Lower min_frequency, or give longer messages."
-            raise DataError(message)
+            raise DataError(
+                "WordPresence: no word is left for the vocabulary. Lower min_frequency, or give longer messages."
+            )
         self.vocabulary_ = np.array(words, dtype=object)
         return self
 
@@ -131,10 +129,9 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = X.toarray() if is_sparse_matrix(X) else np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != len(self.vocabulary_):
-            message = (
+            raise DataError(
                 f"WordPresence: rows must have {len(self.vocabulary_)} columns, one a word; got shape {rows.shape}."
             )
-            raise DataError(message)
         return [self.vocabulary_[row != 0] for row in rows]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -145,8 +142,9 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
     def _read(self, X: Any) -> list[set[str]]:
         """Return the distinct words of each message."""
         if isinstance(X, str) or not isinstance(X, Iterable):
-            message = f"WordPresence: X must be a sequence of messages; got {type(X).__name__}. Put one into a list."
-            raise DataError(message)
+            raise DataError(
+                f"WordPresence: X must be a sequence of messages; got {type(X).__name__}. Put one into a list."
+            )
         return [self._find_words(row, message) for row, message in enumerate(X)]
 
     def _find_words(self, row: int, message: Any) -> set[str]:

@@ -8,8 +8,6 @@ import math
 import re
 from typing import NamedTuple
 
-__all__ = ["FORMS", "Numeral", "read_numeral", "split_numeral"]
-
 _CURRENCY = r"(?:US\$|[AC]\$|R\$|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|Rs\.?|Fr\.|[$€£¥₹₩₽₺])"
 _UNIT = r"[A-Za-zµμ°%‰Ωℓ][A-Za-zµμ°%‰Ωℓ²³/·]{0,11}\.?"
 _PARTS = re.compile(

@@ -7,8 +7,6 @@ from scipy.optimize import brentq
 
 from mercer._base.reading import read_integer, read_numbers
 
-__all__ = ["johnson_lindenstrauss_eps", "johnson_lindenstrauss_min_dim"]
-
 
 def johnson_lindenstrauss_min_dim(n_samples: Any, *, eps: Any = 0.1) -> Any:
     r"""Return the number of random axes that keep all squared distances between rows within a factor of 1 +- eps.

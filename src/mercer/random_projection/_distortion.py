@@ -12,8 +12,6 @@ from mercer._base.reading import read_integer
 from mercer._plain import plain
 from mercer.errors import DataError
 
-__all__ = ["Distortion", "measure_distortion"]
-
 # Pairs whose differences are held at a time: 2**22 values of float64 are 32 MiB.
 _VALUES = 2**22
 
@@ -79,18 +77,16 @@ def measure_distortion(X: Any, embedding: Any, *, n_pairs: int = 100_000, random
     )
     n = rows.shape[0]
     if images.shape[0] != n or n < 2:
-        message = (
+        raise DataError(
             f"{subject}: X and embedding must have the same number of rows, at least 2; got {n} and "
             f"{images.shape[0]}. Give the embedding of these rows."
         )
-        raise DataError(message)
     n_pairs = read_integer(subject, "n_pairs", n_pairs, 1)
     first, second = _choose_pairs(n, n_pairs, np.random.default_rng(seed_sequence(random_state)))
     before, after = _measure_squared_distances(rows, first, second), _measure_squared_distances(images, first, second)
     apart = before > 0
     if not apart.any():
-        message = f"{subject}: X must have rows that differ; got {n} equal rows. Give rows at some distance."
-        raise DataError(message)
+        raise DataError(f"{subject}: X must have rows that differ; got {n} equal rows. Give rows at some distance.")
     ratios = after[apart] / before[apart]
     least, greatest = float(ratios.min()), float(ratios.max())
     return Distortion(ratios, least, float(ratios.mean()), greatest, max(1.0 - least, greatest - 1.0))

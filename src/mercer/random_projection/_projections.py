@@ -25,8 +25,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.random_projection._bounds import johnson_lindenstrauss_min_dim
 
-__all__ = ["GaussianRandomProjection", "SparseRandomProjection"]
-
 # The least share of entries other than zero from which dense axes are multiplied sooner than sparse ones.
 _DENSE_SHARE = 1 / 30
 # The most entries of sparse axes that are made dense for each block: 128 KiB of float64.
@@ -93,21 +91,21 @@ class RandomProjection(LinearMap, Estimator):
         """Return the number of axes; ``"auto"`` is what the lemma asks for."""
         if self.n_components != "auto":
             if self.n_components > source.n_features:
-                message = (
+                warnings.warn(
                     f"{type(self).__name__}: The number of components is higher than the number of features: "
                     f"n_features < n_components ({source.n_features} < {self.n_components}). The rows become longer; "
-                    f"lower n_components."
+                    f"lower n_components.",
+                    DataDimensionalityWarning,
+                    stacklevel=5,
                 )
-                warnings.warn(message, DataDimensionalityWarning, stacklevel=5)
             return int(self.n_components)
         count = int(johnson_lindenstrauss_min_dim(source.n_rows, eps=self.eps))
         if not 0 < count <= source.n_features:
             rule = "is invalid" if count <= 0 else "is larger than the original space with"
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: eps={self.eps:f} and n_samples={source.n_rows} lead to a target dimension of "
                 f"{count} which {rule} n_features={source.n_features}. Raise eps, or give n_components."
             )
-            raise DataError(message)
         return count
 
     def _solver(self, count: int, source: Source) -> Solver:

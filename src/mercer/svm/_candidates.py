@@ -6,8 +6,6 @@ from mercer._base.candidate import Candidate, Shape
 from mercer.svm._svc import SVC
 from mercer.svm._svr import SVR
 
-__all__ = ["CANDIDATES"]
-
 # The most rows: a machine compares all pairs of rows near its boundary, in each of about fifty fits of a study.
 _MOST_ROWS = 5_000
 

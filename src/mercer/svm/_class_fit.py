@@ -22,16 +22,6 @@ from mercer.svm._dual.program import DualProgram
 from mercer.svm._opening import OpenedRows
 from mercer.svm._starts import read_earlier_coefficients, scale_into_bounds
 
-__all__ = [
-    "ClassProblem",
-    "make_joint_machine",
-    "prepare_classes",
-    "read_earlier_fit",
-    "read_joint_machine",
-    "read_machines",
-    "start_programs",
-]
-
 # From a solved program, its coefficients and slopes to the coefficients and the intercept of its decision function.
 Reading = Callable[[DualProgram, Array, Array], tuple[Array, float]]
 
@@ -70,11 +60,10 @@ def prepare_classes(machine: Any, opened: OpenedRows, C: float, scheme: str) -> 
     check_labels(to_numpy(opened.source.y))
     classes, codes = np.unique(opened.y, return_inverse=True)
     if len(classes) < 2:
-        message = (
+        raise DataError(
             f"{type(machine).__name__}: The number of classes has to be greater than one; got {len(classes)} class "
             f"among the rows of positive weight: {classes[0]!r}. Add rows of another."
         )
-        raise DataError(message)
     class_weight = balance_classes(machine, classes, codes, opened.weight)
     bounds = np.zeros(opened.source.n_rows)
     # A row's box ends at C times its weight times the factor of its class.
@@ -91,11 +80,10 @@ def read_earlier_fit(machine: Any, problem: ClassProblem) -> Array | None:
         return None
     n_rows = len(problem.bounds)
     if machine._fitted_rows != n_rows or not np.array_equal(to_numpy(machine.classes_), problem.classes):
-        message = (
+        raise DataError(
             f"{type(machine).__name__}: warm_start needs the rows of the last fit; got {n_rows} rows of classes "
             f"{problem.classes.tolist()}. Set warm_start=False to start afresh."
         )
-        raise DataError(message)
     return read_earlier_coefficients(machine, n_rows)
 
 

@@ -13,8 +13,6 @@ from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._scores import Group
 
-__all__ = ["ClassLayout", "balance_classes", "compute_vote_scores", "count_votes"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassLayout:
@@ -157,9 +155,8 @@ def balance_classes(machine: Any, classes: Array, codes: Array, weight: Array) -
     known = {str(label) if isinstance(label, str) else label for label in classes.tolist()}
     unknown = [label for label in class_weight if label not in known]
     if unknown:
-        message = (
+        raise DataError(
             f"{type(machine).__name__}: class_weight must name classes of y; {unknown[0]!r} is none of them. "
             f"The classes, {classes.tolist()}, are not in class_weight by that name."
         )
-        raise DataError(message)
     return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

@@ -23,13 +23,10 @@ from mercer.svm._opening import OpenedRows
 from mercer.svm._probability import Calibration
 from mercer.svm._scores import Group
 
-__all__ = ["MachineClassifier"]
-
 
 def _knows_probabilities(machine: Any) -> bool:
     if machine.probability in (False, "deprecated"):
-        message = "predict_proba is not available when probability=False"
-        raise AttributeError(message)
+        raise AttributeError("predict_proba is not available when probability=False")
     return True
 
 
@@ -58,17 +55,15 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
     def _check_structure(self) -> None:
         super()._check_structure()
         if "intercept_" in vars(self) and len(self.intercept_) != len(self.classes_) * (len(self.classes_) - 1) // 2:
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}.intercept_ must have a number for each pair of classes; the file has others."
             )
-            raise ModelFileError(message)
         if "n_support_" in vars(self) and np.sum(self.n_support_, dtype=np.int64) != len(self.support_):
             # Predictions cut the coefficients into classes by these numbers, and would loop over what they promise.
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}.n_support_ must sum to the {len(self.support_)} support vectors; the file's "
                 f"sums to {np.sum(self.n_support_, dtype=np.int64)}."
             )
-            raise ModelFileError(message)
 
     def _solve_programs(
         self, opened: OpenedRows, problem: ClassProblem, programs: list[DualProgram], read: Reading
@@ -125,11 +120,10 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
             Labels out of ``classes_``.
         """
         if self.break_ties and self.decision_function_shape == "ovo":
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: break_ties must be False when decision_function_shape is 'ovo'; got True. "
                 f"Use decision_function_shape='ovr'."
             )
-            raise ParameterError(message)
         scores = self._scores(X)
         return Placement.of(X).put(to_numpy(self.classes_)[self._choose_classes(scores)])
 
@@ -179,10 +173,9 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         # Models saved without a calibration have no such attribute.
         calibration = vars(self).get("_calibration")
         if calibration is None:
-            message = (
+            raise NotFittedError(
                 f"{type(self).__name__}: predict_proba is not available when fitted with probability=False. Fit again."
             )
-            raise NotFittedError(message)
         probabilities = calibration.compute_probabilities(scores, self._n_classes, self._is_one_against_one)
         chosen = self._choose_classes(scores)
         best = np.argmax(probabilities, axis=1)

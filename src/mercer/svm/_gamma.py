@@ -6,8 +6,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.placement import Placement, is_on_device
 from mercer._types import Array, Rows
 
-__all__ = ["compute_gamma"]
-
 # Values of a block of rows whose variance is summed at once: 8 MB in float64, some milliseconds.
 _VALUES = 2**20
 

@@ -12,8 +12,6 @@ from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Hyperplane", "slacks"]
-
 
 @dataclass(frozen=True, eq=False)
 class Hyperplane:
@@ -47,11 +45,10 @@ class Hyperplane:
         coef = read_numbers("Hyperplane", "coef", self.coef, closed="neither", error=ParameterError)
         intercept = read_numbers("Hyperplane", "intercept", self.intercept, closed="neither", error=ParameterError)
         if coef.ndim != 1 or not coef.any() or intercept.size != 1:
-            message = (
+            raise ParameterError(
                 f"Hyperplane: coef must be a vector that is not zero, and intercept one number; got shapes "
                 f"{coef.shape} and {intercept.shape}. Give one row of coef_."
             )
-            raise ParameterError(message)
         object.__setattr__(self, "coef", coef)
         object.__setattr__(self, "intercept", float(intercept.ravel()[0]))
 
@@ -67,8 +64,9 @@ class Hyperplane:
         check_is_fitted(model)
         coef = np.atleast_2d(to_numpy(model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_))
         if len(coef) != 1:
-            message = f"Hyperplane: the model must have two classes; got {len(coef)} rows of coef_. Fit two classes."
-            raise DataError(message)
+            raise DataError(
+                f"Hyperplane: the model must have two classes; got {len(coef)} rows of coef_. Fit two classes."
+            )
         return cls(coef[0], float(np.ravel(to_numpy(model.intercept_))[0]))
 
     @property
@@ -90,8 +88,7 @@ class Hyperplane:
         """Return w . x + b of each row."""
         X = check_array(X, dtype=np.float64, input_name="X")
         if X.shape[1] != len(self.coef):
-            message = f"Hyperplane: X must have {len(self.coef)} columns, as coef has; got {X.shape[1]}."
-            raise DataError(message)
+            raise DataError(f"Hyperplane: X must have {len(self.coef)} columns, as coef has; got {X.shape[1]}.")
         return X @ self.coef + self.intercept
 
     def distances(self, X: Any) -> Array:
@@ -107,8 +104,7 @@ class Hyperplane:
         """Return the same hyperplane scaled so that the nearest of the rows has the score 1 or -1."""
         nearest = float(np.abs(self.decision_function(X)).min())
         if not nearest > 0:
-            message = "Hyperplane: no canonical form; got a row on the hyperplane. Leave out rows with score 0."
-            raise DataError(message)
+            raise DataError("Hyperplane: no canonical form; got a row on the hyperplane. Leave out rows with score 0.")
         return self.rescale(1.0 / nearest)
 
 
@@ -145,17 +141,14 @@ def slacks(model: Any, X: Any, y: Any) -> Array:
     # Regressors: how far a target is outside the tube.
     if not hasattr(model, "classes_"):
         if not hasattr(model, "epsilon"):
-            message = f"slacks: the model must have two classes or an epsilon; got {type(model).__name__}."
-            raise DataError(message)
+            raise DataError(f"slacks: the model must have two classes or an epsilon; got {type(model).__name__}.")
         return np.maximum(np.abs(np.asarray(y, dtype=np.float64) - to_numpy(model.predict(X))) - model.epsilon, 0.0)
     classes = to_numpy(model.classes_)
     if len(classes) != 2:
-        message = f"slacks: the model must have two classes; got {len(classes)}. Fit two of them."
-        raise DataError(message)
+        raise DataError(f"slacks: the model must have two classes; got {len(classes)}. Fit two of them.")
     unknown = y[~np.isin(y, classes)]
     if len(unknown):
-        message = f"slacks: y must have labels of the model; got {unknown.tolist()[0]!r}. Drop those rows."
-        raise DataError(message)
+        raise DataError(f"slacks: y must have labels of the model; got {unknown.tolist()[0]!r}. Drop those rows.")
     # y is +1 for the second class, as in decision_function.
     signs = np.where(y == classes[1], 1.0, -1.0)
     return np.maximum(1.0 - signs * to_numpy(model.decision_function(X)), 0.0)

@@ -27,8 +27,6 @@ from mercer.svm._dual.working_set_qp import WorkingSetQp
 from mercer.svm._opening import OpenedRows, call_kernel, is_function, is_precomputed
 from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 
-__all__ = ["CURE", "KernelMachine"]
-
 # What a warning about a fit that has not converged advises.
 CURE = "raise max_iter or tol, or scale the columns with StandardScaler or MinMaxScaler"
 # The solvers by name.
@@ -128,11 +126,10 @@ class KernelMachine(LimitedEstimator):
         attributes = opened.list_attributes() | known
         outcome = self._drive(solver.solve, opened.source, fitted=fitted, attributes=attributes)
         if not all(np.isfinite(values).all() for values in (self._coefficients, self.intercept_)):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The dual coefficients or intercepts are not finite. The rows may hold values "
                 f"too large for squares; scale the columns, for instance with StandardScaler."
             )
-            raise DataError(message)
         self.fit_status_ = 0 if outcome.converged else 1
         return outcome
 
@@ -189,11 +186,9 @@ class KernelMachine(LimitedEstimator):
         """The coefficients of the columns, w = sum_i b_i x_i; of a linear kernel only."""
         # Cosine is a subclass of Linear, but its features are unit vectors and not the columns.
         if not (type(self.kernel) is Linear or (isinstance(self.kernel, str) and self.kernel == "linear")):
-            message = "coef_ is only available when using a linear kernel"
-            raise AttributeError(message)
+            raise AttributeError("coef_ is only available when using a linear kernel")
         if "support_vectors_" not in vars(self):
-            message = "coef_ is known once the machine is fitted"
-            raise AttributeError(message)
+            raise AttributeError("coef_ is known once the machine is fitted")
         groups, offsets = self._list_groups()
         vectors, coef = to_numpy(self.support_vectors_), np.zeros((len(offsets), self.support_vectors_.shape[1]))
         # Each group holds the support vectors of one class; machines of several groups add up.

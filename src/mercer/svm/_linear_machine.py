@@ -22,8 +22,6 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
-__all__ = ["LinearMachine"]
-
 
 class LinearMachine(LimitedEstimator):
     """Minimises C times the sum of losses plus the penalty of the coefficients, the intercept's among them.

@@ -20,8 +20,6 @@ from mercer.svm._dual.gram_rows import Gram
 from mercer.svm._dual.joint_machine import JointMachine, JointState
 from mercer.svm._linear_machine import LinearMachine
 
-__all__ = ["LinearSVC"]
-
 
 class LinearSVC(LinearDecision, LinearMachine):
     r"""Linear support vector classification, for many rows.
@@ -169,11 +167,10 @@ class LinearSVC(LinearDecision, LinearMachine):
             return
         l1 = self.penalty == "l1" and (self.loss == "hinge" or self.dual is True)
         if l1 or (self.loss == "hinge" and self.dual is False):
-            message = (
+            raise UnsupportedError(
                 f"LinearSVC: Unsupported set of arguments: the combination of penalty={self.penalty!r} and loss="
                 f"{self.loss!r} is not supported when dual={self.dual!r}. Use loss='squared_hinge', or dual='auto'."
             )
-            raise UnsupportedError(message)
 
     def _labels(self, source: Any, given: dict[str, Any]) -> Any:
         return given["classes_"][source.y.astype(int)]

@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.svm._linear_machine import LinearMachine
 
-__all__ = ["LinearSVR"]
-
 
 class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
     r"""Linear support vector regression, for many rows.
@@ -118,11 +116,10 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         self
         """
         if self.loss == "epsilon_insensitive" and self.dual is False:
-            message = (
+            raise UnsupportedError(
                 f"LinearSVR: Unsupported set of arguments: loss={self.loss!r} has a corner and is not supported when "
                 f"dual=False. Use loss='squared_epsilon_insensitive', or dual='auto'."
             )
-            raise UnsupportedError(message)
         source = self._open_single(X, y, sample_weight)
         loss = replace(LOSSES[self.loss], epsilon=float(self.epsilon))  # type: ignore[type-var]
         outcome = self._solve(source, loss, "l2")

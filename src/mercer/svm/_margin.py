@@ -13,24 +13,22 @@ from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["fit_path", "margin_width", "signed_distances"]
-
 
 def _compute_norm(model: Any) -> float:
     """Return |w| in feature space, of a machine of two classes: sqrt(b' K b), or the norm of ``coef_``."""
     check_is_fitted(model)
     if len(getattr(model, "classes_", (0, 1))) != 2:
-        message = (
+        raise DataError(
             f"{type(model).__name__}: a margin belongs to one hyperplane; got a model of {len(model.classes_)} classes."
             f" Fit two of them."
         )
-        raise DataError(message)
     # Linear machines store w itself.
     if "support_vectors_" not in vars(model):
         return float(np.linalg.norm(model.coef_))
     if model._values_given:
-        message = f"{type(model).__name__}: the length of w needs the support vectors; got kernel values. Use a kernel."
-        raise DataError(message)
+        raise DataError(
+            f"{type(model).__name__}: the length of w needs the support vectors; got kernel values. Use a kernel."
+        )
     b = np.asarray(model._coefficients, dtype=np.float64)[0]
     ready = model._kernel.prepare(to_numpy(model.support_vectors_))
     return math.sqrt(max(float(b @ np.asarray(model._kernel.between(ready, ready), dtype=np.float64) @ b), 0.0))

@@ -16,8 +16,6 @@ from mercer.svm._opening import open_kernel_rows
 from mercer.svm._probability import calibrate
 from mercer.svm._starts import fill_bounds, scale_bounds
 
-__all__ = ["NuSVC"]
-
 
 class NuSVC(MachineClassifier):
     r"""Support vector classification whose parameter is a share of rows.
@@ -125,11 +123,10 @@ class NuSVC(MachineClassifier):
             # The factor allows for the rounding of the sums.
             if min(box[:first].sum(), box[first:].sum()) < half * (1 - 1e-12):
                 most = 2.0 * min(box[:first].sum(), box[first:].sum()) / box.sum()
-                message = (
+                raise DataError(
                     f"NuSVC: specified nu is infeasible: nu must be at most {most:.3g} for classes {i} and {j}, twice "
                     f"the share of the smaller; got {self.nu!r}."
                 )
-                raise DataError(message)
             start = sign * np.concatenate([fill_bounds(box[:first], half), fill_bounds(box[first:], half)])
             lower, upper = np.where(sign > 0, 0.0, -box), np.where(sign > 0, box, 0.0)
             shared = layout.name_families(machine)

@@ -14,8 +14,6 @@ from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import fill_bounds
 
-__all__ = ["NuSVR"]
-
 
 class NuSVR(RegressionMachine):
     r"""Support vector regression that finds the width of its tube from a share of rows.

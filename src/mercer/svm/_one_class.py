@@ -17,8 +17,6 @@ from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import SingleMachine, compute_offset
 from mercer.svm._starts import fill_bounds, scale_bounds
 
-__all__ = ["OneClassSVM"]
-
 
 class OneClassSVM(OutlierMixin, SingleMachine):
     r"""One-class support vector machine: outliers are beyond a plane in the feature space of a kernel.

@@ -26,8 +26,6 @@ from mercer.svm._dual.gram_rows import Gram
 from mercer.svm._gamma import compute_gamma
 from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
 
-__all__ = ["OpenedRows", "call_kernel", "is_function", "is_precomputed", "open_kernel_rows"]
-
 # Sparse rows with at most this many entries, zeros included, are made dense for products: 8 MB of float64.
 _MOST_DENSE_ENTRIES = 2**20
 # Rows that the check for a degenerate kernel looks at: 64 rows have 2016 pairs, which take less than a millisecond.
@@ -145,15 +143,13 @@ def _open_values(machine: Any, X: Any, y: Any, sample_weight: Any, targets: str 
     """Open the square matrix of kernel values that the user gave as X."""
     name = type(machine).__name__
     if is_sparse_matrix(X):
-        message = f"{name}: Sparse precomputed kernels are not supported; got a sparse X. Make it dense."
-        raise ParameterError(message)
+        raise ParameterError(f"{name}: Sparse precomputed kernels are not supported; got a sparse X. Make it dense.")
     source = machine._open(X, y, sample_weight, targets=targets)
     if source.n_rows != source.n_features:
-        message = (
+        raise DataError(
             f"{name}: Precomputed matrix must be a square matrix. Input is a {source.n_rows}x"
             f"{source.n_features} matrix. Give the kernel values of all rows with all rows."
         )
-        raise DataError(message)
     return source
 
 
@@ -177,11 +173,10 @@ def call_kernel(machine: Any, X: Any, others: Any) -> Array:
     # k(x, y) for every row of X and every row seen in fit.
     wanted = (_count_rows(X), _count_rows(others))
     if values.shape != wanted:
-        message = (
+        raise DataError(
             f"{type(machine).__name__}: the kernel function must return k(x, y) of all pairs, of shape {wanted}; got "
             f"shape {values.shape}."
         )
-        raise DataError(message)
     return values
 
 
@@ -249,13 +244,11 @@ def _resolve(machine: Any, rows: Array, weight: Array) -> tuple[Kernel, float]:
         gamma = compute_gamma(gamma, rows, weight)
         # Constant or huge columns make a gamma of infinity or zero.
         if not 0 < gamma < np.inf:
-            message = (
+            raise DataError(
                 f"{name}: The dual coefficients or intercepts are not finite for rows of such size: "
                 f"gamma={machine.gamma!r} is {gamma:g}. Scale the columns, for instance with StandardScaler."
             )
-            raise DataError(message)
     kernel = as_kernel(machine.kernel, gamma=gamma, degree=machine.degree, coef0=machine.coef0)
     if is_sparse_matrix(rows) and isinstance(machine.kernel, str) and machine.kernel in _DENSE_KERNELS:
-        message = f"{name}: kernel={machine.kernel!r} needs dense rows; got sparse ones. Make them dense."
-        raise ParameterError(message)
+        raise ParameterError(f"{name}: kernel={machine.kernel!r} needs dense rows; got sparse ones. Make them dense.")
     return kernel, 0.0 if isinstance(gamma, str) else float(gamma)

@@ -20,8 +20,6 @@ from mercer._plain import plain
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
-__all__ = ["Calibration", "calibrate"]
-
 # Folds of the cross-validation, as in LIBSVM.
 _FOLDS = 5
 

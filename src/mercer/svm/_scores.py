@@ -15,8 +15,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["FEW", "DeviceScores", "Group", "MatrixScores", "RowScores"]
-
 # Support vectors, their coefficients, and the machines that these belong to.
 Part = tuple[Prepared, Array, Any]
 # Rows of a tile of kernel values. With 1024 support vectors a tile is 2 MB of float64, which stays in the second-level

@@ -20,8 +20,6 @@ from mercer.svm._kernel_machine import KernelMachine
 from mercer.svm._opening import OpenedRows
 from mercer.svm._scores import Group
 
-__all__ = ["RegressionMachine", "SingleMachine", "compute_offset", "read_targets"]
-
 # From a solved program, its coefficients and slopes to fitted attributes that only one kind of machine has.
 Reading = Callable[[DualProgram, Array, Array], dict[str, Any]]
 
@@ -130,6 +128,7 @@ class RegressionMachine(RegressorMixin, SingleMachine):
 def read_targets(machine: Any, y: Array) -> Array:
     """Return the targets `y` in float64; raise if a row has more than one."""
     if y.ndim != 1:
-        message = f"{type(machine).__name__}: y must have one target a row; got shape {y.shape}. Fit one machine each."
-        raise DataError(message)
+        raise DataError(
+            f"{type(machine).__name__}: y must have one target a row; got shape {y.shape}. Fit one machine each."
+        )
     return np.asarray(y, dtype=np.float64)

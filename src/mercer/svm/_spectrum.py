@@ -11,8 +11,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["warn_if_degenerate", "warn_if_indefinite"]
-
 # The most rows for which all eigenvalues are computed; above, the Lanczos method finds the smallest.
 _WHOLE = 500
 # Kernel values between different rows, as shares of k(x, x). The kernel is too wide if all are above 1 - _ALIKE.
@@ -34,12 +32,13 @@ def warn_if_indefinite(subject: Any, K: Array) -> None:
         # Gershgorin: no eigenvalue exceeds the largest absolute row sum.
         largest = float(np.abs(K).sum(axis=1).max())
     if least < -1e-6 * largest:
-        message = (
+        warnings.warn(
             f"{type(subject).__name__}: the given kernel values are not positive semi-definite: their smallest "
             f"eigenvalue is {least:.3g}, the largest {largest:.3g}. The fit is a stationary point, not an optimum; "
-            f"clip the eigenvalues or use another kernel."
+            f"clip the eigenvalues or use another kernel.",
+            UserWarning,
+            stacklevel=7,
         )
-        warnings.warn(message, UserWarning, stacklevel=7)
 
 
 def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows, prepared: Prepared | None = None) -> None:
@@ -71,8 +70,9 @@ def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows, prepared: Prepa
     median = float(np.median(distances[apart]))
     what = "all rows look alike to it" if alike else "no row resembles another"
     scale = "too wide" if alike else "too narrow"
-    message = (
+    warnings.warn(
         f"{type(subject).__name__}: the kernel is {scale} for these rows ({what}); their median distance is "
-        f"{median:.3g}, for which gamma={1.0 / (2.0 * median**2):.3g} (length_scale={median:.3g}) is the usual start."
+        f"{median:.3g}, for which gamma={1.0 / (2.0 * median**2):.3g} (length_scale={median:.3g}) is the usual start.",
+        UserWarning,
+        stacklevel=7,
     )
-    warnings.warn(message, UserWarning, stacklevel=7)

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 
-__all__ = ["fill_bounds", "read_earlier_coefficients", "scale_bounds", "scale_into_bounds"]
-
 # Bounds whose largest is between 2^-20 and 2^20 are used as they are: fits with ordinary weights keep their bits.
 _ORDINARY = 20
 

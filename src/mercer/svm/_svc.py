@@ -24,8 +24,6 @@ from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import OpenedRows, open_kernel_rows
 from mercer.svm._probability import calibrate
 
-__all__ = ["SVC"]
-
 
 class SVC(MachineClassifier):
     r"""Support vector classification: the widest margin in the feature space of a kernel.
@@ -175,18 +173,16 @@ class SVC(MachineClassifier):
     def _check_combination(self) -> None:
         """Raise for combinations of parameters that have no solver."""
         if np.isinf(self.C) and (self.loss != "hinge" or self.C_scaling != "sum"):
-            message = (
+            raise UnsupportedError(
                 f"SVC: C=inf is a hard margin, for loss='hinge' and C_scaling='sum'; got {self.loss!r} and "
                 f"{self.C_scaling!r}."
             )
-            raise UnsupportedError(message)
         plain = self.loss == "hinge" and self.solver == "block" and self.C_scaling == "sum" and not np.isinf(self.C)
         if self.multi_class == "joint" and not plain:
-            message = (
+            raise UnsupportedError(
                 f"SVC: multi_class='joint' has a solver of its own, for loss='hinge', solver='block', C_scaling="
                 f"'sum' and a finite C; got {self.loss!r}, {self.solver!r}, {self.C_scaling!r} and {self.C!r}."
             )
-            raise UnsupportedError(message)
 
     def _solve_jointly(self, opened: OpenedRows, problem: ClassProblem) -> Outcome:
         """Solve the one machine for all classes and store the attributes."""

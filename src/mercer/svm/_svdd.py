@@ -19,8 +19,6 @@ from mercer.svm._opening import call_kernel, is_function, open_kernel_rows
 from mercer.svm._single_machine import SingleMachine
 from mercer.svm._starts import fill_bounds
 
-__all__ = ["SVDD"]
-
 # Rows whose pairs a kernel function is asked for at once: 64 x 64 values for 64 that are needed.
 _FEW_PAIRS = 64
 
@@ -119,11 +117,10 @@ class SVDD(OutlierMixin, SingleMachine):
         box = self.C * opened.weight
         # The coefficients sum to one: with smaller bounds the dual has no feasible point.
         if box.sum() < 1 - 1e-12:
-            message = (
+            raise DataError(
                 f"SVDD: C must be at least 1 / (sum of weights) = {1.0 / opened.weight.sum():.3g}, or no sphere is "
                 f"cheapest; got {self.C!r}. Raise C."
             )
-            raise DataError(message)
         own, zero = opened.gram.diagonal[opened.used], np.zeros(len(box))
         # `tol` is a share of the largest k(x, x); the program is half the dual, so its slopes are half as large too.
         unit = max(float(np.abs(own).max(initial=0.0)), 1e-300)
@@ -156,11 +153,10 @@ class SVDD(OutlierMixin, SingleMachine):
             parts = (X[start : start + _FEW_PAIRS] for start in range(0, len(X), _FEW_PAIRS))
             return np.concatenate([np.diag(call_kernel(self, part, part)) for part in parts])
         if self._values_given:
-            message = (
+            raise DataError(
                 "SVDD: scores need k(x, x), which kernel values of shape (m, n) do not hold; use a kernel by name, or "
                 "an object."
             )
-            raise DataError(message)
         rows = to_numpy(X) if is_on_device(X) else check_new_rows(self, X, accept_sparse="csr")
         return self._kernel.diagonal(rows)
 

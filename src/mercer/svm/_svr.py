@@ -13,8 +13,6 @@ from mercer.svm._opening import OpenedRows, open_kernel_rows
 from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import read_earlier_coefficients, scale_into_bounds
 
-__all__ = ["SVR"]
-
 
 class SVR(RegressionMachine):
     r"""Support vector regression: as flat a function as goes through a tube around the targets.

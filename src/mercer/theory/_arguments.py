@@ -3,8 +3,6 @@
 from mercer._base.reading import read_integer
 from mercer.errors import DataError
 
-__all__ = ["read_failure", "read_rows"]
-
 
 def read_rows(subject: str, n_samples: int) -> int:
     """Check that there is a row, and return the number of rows."""
@@ -14,6 +12,7 @@ def read_rows(subject: str, n_samples: int) -> int:
 def read_failure(subject: str, name: str, value: float) -> float:
     """Check that a probability is neither 0 nor 1, and return it."""
     if not 0 < value < 1:
-        message = f"{subject}: {name} must be a number in (0, 1); got {value!r}. It is the probability of failure."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: {name} must be a number in (0, 1); got {value!r}. It is the probability of failure."
+        )
     return value

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.reading import read_integer
 from mercer.errors import DataError
 
-__all__ = ["edge_error_bound", "rounds_to_zero_error", "training_error_bound"]
-
 
 def training_error_bound(errors: Any) -> np.ndarray:
     r"""Bound two-class AdaBoost's training error rate after each round.
@@ -34,8 +32,7 @@ def training_error_bound(errors: Any) -> np.ndarray:
     """
     errors = np.asarray(errors, dtype=np.float64)
     if errors.ndim != 1 or not ((errors >= 0) & (errors <= 1)).all():
-        message = f"training_error_bound: errors must be a list of numbers in [0, 1]; got {errors!r}."
-        raise DataError(message)
+        raise DataError(f"training_error_bound: errors must be a list of numbers in [0, 1]; got {errors!r}.")
     # Round t multiplies the sum of exponential losses, which bounds the error, by 2 sqrt(e_t (1 - e_t)).
     return np.cumprod(2 * np.sqrt(errors * (1 - errors)))
 
@@ -101,6 +98,5 @@ def rounds_to_zero_error(gamma: float, n_samples: int) -> float:
 def _edge(name: str, gamma: float) -> float:
     """Check that `gamma` is in [0, 1], and return it."""
     if not 0 <= gamma <= 1:
-        message = f"{name}: gamma must be a number in [0, 1]; got {gamma!r}. An error e has the edge 1 - 2 e."
-        raise DataError(message)
+        raise DataError(f"{name}: gamma must be a number in [0, 1]; got {gamma!r}. An error e has the edge 1 - 2 e.")
     return gamma

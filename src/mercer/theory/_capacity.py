@@ -6,8 +6,6 @@ from typing import Any
 from mercer.errors import ParameterError
 from mercer.kernels import Constant, Difference, Linear, Polynomial, Product, Sum
 
-__all__ = ["margin_bound", "vc_dimension"]
-
 
 def vc_dimension(model_class: str, n_features: int = 1) -> float:
     """Return the Vapnik-Chervonenkis dimension of classes of binary classifiers for which it is known.
@@ -32,8 +30,9 @@ def vc_dimension(model_class: str, n_features: int = 1) -> float:
     (3, inf)
     """
     if not (isinstance(n_features, int) and not isinstance(n_features, bool) and n_features >= 1):
-        message = f"vc_dimension: n_features must be an integer in [1, inf); got {n_features!r}. Count the columns."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"vc_dimension: n_features must be an integer in [1, inf); got {n_features!r}. Count the columns."
+        )
     # Boxes have two bounds per axis. Balls shatter d + 1 points, as halfspaces do, and no more (Dudley, 1979).
     known = {
         "hyperplanes": n_features + 1,
@@ -45,8 +44,7 @@ def vc_dimension(model_class: str, n_features: int = 1) -> float:
         "sine": math.inf,
     }
     if model_class not in known:
-        message = f"vc_dimension: model_class must be one of {', '.join(known)}; got {model_class!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"vc_dimension: model_class must be one of {', '.join(known)}; got {model_class!r}.")
     return known[model_class]
 
 

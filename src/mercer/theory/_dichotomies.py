@@ -14,8 +14,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.theory._separable import count_separable
 
-__all__ = ["growth_function", "is_shattered", "list_dichotomies", "sauer_bound"]
-
 # A labelling counts as separable from this margin on, with points scaled to a largest entry of one: far above the
 # rounding of the linear program (1e-9), far below the margins of points in general position.
 _MARGIN = 1e-7
@@ -50,8 +48,9 @@ def list_dichotomies(points: Any, model_class: str, *, max_frequency: float = 10
     rows = check_array(points, dtype=np.float64, input_name="points")
     listing = _find_listing("list_dichotomies", model_class)
     if model_class in ("thresholds", "intervals", "sine") and rows.shape[1] != 1:
-        message = f"list_dichotomies: {model_class} need points of one column; got {rows.shape[1]}. Give one column."
-        raise DataError(message)
+        raise DataError(
+            f"list_dichotomies: {model_class} need points of one column; got {rows.shape[1]}. Give one column."
+        )
     found = list_sine(rows, max_frequency) if model_class == "sine" else listing(rows)
     return np.unique(np.asarray(found, dtype=np.int8).reshape(-1, len(rows)), axis=0)
 
@@ -115,8 +114,7 @@ def growth_function(model_class: str, n_points: int, n_features: int = 1) -> int
         "sine": lambda: 2**N,
     }
     if model_class not in known:
-        message = f"growth_function: model_class must be one of {', '.join(known)}; got {model_class!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"growth_function: model_class must be one of {', '.join(known)}; got {model_class!r}.")
     return known[model_class]()
 
 
@@ -162,8 +160,7 @@ def _find_listing(subject: str, model_class: str) -> Callable[[Array], Any]:
         "sine": list_sine,
     }
     if model_class not in known:
-        message = f"{subject}: model_class must be one of {', '.join(known)}; got {model_class!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: model_class must be one of {', '.join(known)}; got {model_class!r}.")
     return known[model_class]
 
 
@@ -218,8 +215,7 @@ def list_sine(rows: Array, max_frequency: float) -> list[Array]:
     """List the labellings by the sign of sin(w x) for w in (0, max_frequency), one between any two changes."""
     x = rows[:, 0]
     if not 0 < max_frequency < inf:
-        message = f"list_dichotomies: max_frequency must be a number in (0, inf); got {max_frequency!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"list_dichotomies: max_frequency must be a number in (0, inf); got {max_frequency!r}.")
     # sin(w x) changes its sign at w = k pi / |x|.
     changes = [np.arange(1, int(max_frequency * size / pi) + 1) * (pi / size) for size in np.abs(x) if size > 0]
     ends = np.unique(np.concatenate([[0.0], *changes, [max_frequency]]))

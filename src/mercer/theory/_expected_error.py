@@ -2,8 +2,6 @@
 
 from mercer.errors import ParameterError
 
-__all__ = ["expected_in_sample_error", "expected_out_of_sample_error"]
-
 
 def expected_in_sample_error(n_samples: int, n_features: int, noise_variance: float) -> float:
     """Return the mean squared residual on the training rows, sigma^2 (1 - p/n).
@@ -61,8 +59,7 @@ def expected_out_of_sample_error(
     if design == "fixed":
         return noise_variance * (1.0 + n_features / n_samples)
     if design != "gaussian":
-        message = f"expected_out_of_sample_error: design must be 'fixed' or 'gaussian'; got {design!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"expected_out_of_sample_error: design must be 'fixed' or 'gaussian'; got {design!r}.")
     # For Gaussian inputs E[x^T (X^T X)^-1 x] = d / (n - d - 1), which is finite only for n > d + 1.
     _check("expected_out_of_sample_error", n_samples, n_features + 1)
     return noise_variance * (1.0 + n_features / (n_samples - n_features - 1))
@@ -70,8 +67,7 @@ def expected_out_of_sample_error(
 
 def _check(subject: str, n_samples: int, n_features: int) -> None:
     if not 0 <= n_features < n_samples:
-        message = (
+        raise ParameterError(
             f"{subject}: more samples than features are needed; got n_samples={n_samples}, n_features={n_features}. "
             f"With fewer the residuals are zero and the formula does not hold."
         )
-        raise ParameterError(message)

@@ -9,13 +9,6 @@ import math
 from mercer.errors import DataError
 from mercer.theory._arguments import read_failure, read_rows
 
-__all__ = [
-    "agnostic_error_bound",
-    "consistent_error_bound",
-    "consistent_failure_probability",
-    "consistent_sample_size",
-]
-
 
 def consistent_error_bound(
     log2_size: float, n_samples: int, delta: float = 0.05, *, training_error: float = 0.0
@@ -84,8 +77,7 @@ def consistent_failure_probability(
     name = "consistent_failure_probability"
     _require_consistent(name, training_error)
     if not 0 < epsilon < 1:
-        message = f"{name}: epsilon must be a number in (0, 1); got {epsilon!r}."
-        raise DataError(message)
+        raise DataError(f"{name}: epsilon must be a number in (0, 1); got {epsilon!r}.")
     # In logarithms: |H| of a deep tree is beyond all floating-point numbers.
     return math.exp(min(_log_size(name, log2_size) - read_rows(name, n_samples) * epsilon, 0.0))
 
@@ -113,8 +105,7 @@ def consistent_sample_size(log2_size: float, epsilon: float, delta: float = 0.05
     100
     """
     if not 0 < epsilon < 1:
-        message = f"consistent_sample_size: epsilon must be a number in (0, 1); got {epsilon!r}."
-        raise DataError(message)
+        raise DataError(f"consistent_sample_size: epsilon must be a number in (0, 1); got {epsilon!r}.")
     # |H| exp(-epsilon n) <= delta for n >= (ln |H| + ln(1 / delta)) / epsilon, by the union bound.
     return math.ceil(_log_odds("consistent_sample_size", log2_size, delta) / epsilon)
 
@@ -148,8 +139,9 @@ def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int
     """
     name = "agnostic_error_bound"
     if not 0 <= training_error <= 1:
-        message = f"{name}: training_error must be a number in [0, 1]; got {training_error!r}. Divide by the rows."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: training_error must be a number in [0, 1]; got {training_error!r}. Divide by the rows."
+        )
     # Hoeffding for one hypothesis, exp(-2 m gap^2), times |H| by the union bound; equate it to delta.
     return training_error + math.sqrt(_log_odds(name, log2_size, delta) / (2 * read_rows(name, n_samples)))
 
@@ -157,17 +149,17 @@ def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int
 def _require_consistent(name: str, training_error: float) -> None:
     """Raise if there is a training error."""
     if training_error != 0:
-        message = f"{name}: training_error must be 0 for this bound; got {training_error!r}. Use agnostic_error_bound."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: training_error must be 0 for this bound; got {training_error!r}. Use agnostic_error_bound."
+        )
 
 
 def _log_size(name: str, log2_size: float) -> float:
     """Check that there is a hypothesis, and return ln |H|."""
     if not log2_size >= 0:
-        message = (
+        raise DataError(
             f"{name}: log2_size must be a number in [0, inf); got {log2_size!r}. A class has a hypothesis at least."
         )
-        raise DataError(message)
     return log2_size * math.log(2.0)
 
 

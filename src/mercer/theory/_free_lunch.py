@@ -8,8 +8,6 @@ from mercer._base.reading import read_integer, read_numbers
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["average_unseen_error"]
-
 # Four bits have 2^16 = 65 536 functions; five bits have four thousand millions.
 _MOST_BITS = 4
 
@@ -45,16 +43,18 @@ def average_unseen_error(learner: Any, n_bits: int, training_rows: Any, *, prior
     """
     bits = read_integer("average_unseen_error", "n_bits", n_bits, 1)
     if bits > _MOST_BITS:
-        message = f"average_unseen_error: n_bits must be at most {_MOST_BITS}; got {bits}. There are 2^(2^n) functions."
-        raise DataError(message)
+        raise DataError(
+            f"average_unseen_error: n_bits must be at most {_MOST_BITS}; got {bits}. There are 2^(2^n) functions."
+        )
     inputs = _list_bits(bits)
     seen = np.unique(
         read_numbers("average_unseen_error", "training_rows", training_rows, 0, len(inputs) - 1).astype(int)
     )
     unseen = np.setdiff1d(np.arange(len(inputs)), seen)
     if not len(seen) or not len(unseen):
-        message = f"average_unseen_error: training_rows must be some of the {len(inputs)} inputs, not none and not all."
-        raise DataError(message)
+        raise DataError(
+            f"average_unseen_error: training_rows must be some of the {len(inputs)} inputs, not none and not all."
+        )
     functions = _list_bits(len(inputs))
     weights = np.ones(len(functions)) if prior is None else np.array([float(prior(labels)) for labels in functions])
     errors = np.empty(len(functions))

@@ -9,17 +9,6 @@ from mercer._base.reading import read_integer, read_numbers
 from mercer.errors import DataError
 from mercer.theory._arguments import read_failure, read_rows
 
-__all__ = [
-    "boosting_margin_term",
-    "hoeffding_gap",
-    "hoeffding_probability",
-    "hoeffding_sample_size",
-    "margin_error",
-    "margin_risk_term",
-    "vc_bound",
-    "vc_confidence",
-]
-
 
 def hoeffding_probability(epsilon: float, n_samples: int, n_hypotheses: float = 1) -> float:
     r"""Bound the probability that some hypothesis has a training error off by more than :math:`\epsilon`.
@@ -133,8 +122,7 @@ def vc_confidence(n_samples: int, dimension: int, eta: float = 0.05) -> float:
     name = "vc_confidence"
     N, d = read_rows(name, n_samples), read_integer(name, "dimension", dimension, 1)
     if d > 2 * N:
-        message = f"{name}: dimension must be at most 2 n_samples = {2 * N}; got {d}. Give more rows."
-        raise DataError(message)
+        raise DataError(f"{name}: dimension must be at most 2 n_samples = {2 * N}; got {d}. Give more rows.")
     return math.sqrt((d * (math.log(2 * N / d) + 1) - math.log(read_failure(name, "eta", eta) / 4)) / N)
 
 
@@ -191,8 +179,7 @@ def margin_error(margins: Any, theta: float) -> float:
     """
     values = read_numbers("margin_error", "margins", margins)
     if values.size == 0:
-        message = "margin_error: margins must have an entry at least; got none."
-        raise DataError(message)
+        raise DataError("margin_error: margins must have an entry at least; got none.")
     return float(np.mean(values <= theta))
 
 
@@ -226,10 +213,9 @@ def margin_risk_term(n_samples: int, theta: float, eta: float = 0.05) -> float:
     name = "margin_risk_term"
     N, margin = read_rows(name, n_samples), _positive(name, "theta", theta)
     if N * margin**2 < 1:
-        message = (
+        raise DataError(
             f"{name}: n_samples theta^2 must be at least 1; got {N * margin**2:.3g}. Give more rows or a larger theta."
         )
-        raise DataError(message)
     return math.sqrt(math.log(N * margin**2) / (margin**2 * N) - math.log(read_failure(name, "eta", eta)) / N)
 
 
@@ -265,8 +251,7 @@ def boosting_margin_term(n_samples: int, theta: float, dimension: int, delta: fl
     name = "boosting_margin_term"
     N, d = read_rows(name, n_samples), read_integer(name, "dimension", dimension, 1)
     if d > N:
-        message = f"{name}: dimension must be at most n_samples={N}; got {d}. Give more rows."
-        raise DataError(message)
+        raise DataError(f"{name}: dimension must be at most n_samples={N}; got {d}. Give more rows.")
     first = d * math.log(N / d) ** 2 / (_positive(name, "theta", theta) ** 2 * N)
     return math.sqrt(first - math.log(read_failure(name, "delta", delta)) / N)
 

@@ -11,8 +11,6 @@ from mercer._base.reading import read_integer
 from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
 
-__all__ = ["ball_fraction", "count_cells", "relative_contrast"]
-
 # Distances held at a time: 32 MiB of float64.
 _TILE = 2**22
 
@@ -100,11 +98,10 @@ def relative_contrast(X: Any, queries: Any = None) -> float:
     X = check_array(X, dtype=np.float64, input_name="X")
     Q = X if queries is None else check_array(queries, dtype=np.float64, input_name="queries")
     if Q.shape[1] != X.shape[1]:
-        message = (
+        raise DataError(
             f"relative_contrast: queries must have the {X.shape[1]} columns of X; got {Q.shape[1]}. Give the same "
             f"columns."
         )
-        raise DataError(message)
     tile, ratios = max(1, _TILE // max(1, X.size)), []
     with one_blas_thread():
         for start in range(0, len(Q), tile):
@@ -116,6 +113,7 @@ def relative_contrast(X: Any, queries: Any = None) -> float:
             ratios.append((largest[known] - least[known]) / least[known])
     values = np.concatenate(ratios)
     if values.size == 0:
-        message = "relative_contrast: all rows are equal, so that no distance is above zero. Give rows that differ."
-        raise DataError(message)
+        raise DataError(
+            "relative_contrast: all rows are equal, so that no distance is above zero. Give rows that differ."
+        )
     return float(values.mean())

@@ -4,8 +4,6 @@ import math
 
 from mercer._base.reading import read_integer
 
-__all__ = ["count_boolean_functions", "log2_tree_count"]
-
 
 def log2_tree_count(n_features: int, depth: int) -> float:
     r"""Return the base-2 logarithm of the number of full binary trees over Boolean features.

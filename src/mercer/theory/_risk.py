@@ -13,15 +13,6 @@ from mercer._base.reading import read_integer, read_weight
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = [
-    "RiskEstimate",
-    "RiskMinimum",
-    "empirical_risk",
-    "estimate_risk",
-    "integrate_risk",
-    "minimise_empirical_risk",
-]
-
 # For labels -1 and 1, |f - y| / 2 counts each error once; half the squared difference would count it twice.
 _LOSSES: dict[str, Callable[[Array, Array], Array]] = {
     "zero_one": lambda predicted, y: (predicted != y).astype(np.float64),
@@ -167,8 +158,7 @@ def integrate_risk(
     """
     measure = _find_loss("integrate_risk", loss)
     if not low < high:
-        message = f"integrate_risk: low must be below high; got {low!r} and {high!r}. Exchange them."
-        raise DataError(message)
+        raise DataError(f"integrate_risk: low must be below high; got {low!r} and {high!r}. Exchange them.")
     ends = [low, *sorted(point for point in breaks if low < point < high), high]
 
     def weigh(value: float) -> float:
@@ -212,8 +202,9 @@ def minimise_empirical_risk(
     1
     """
     if not hypotheses:
-        message = "minimise_empirical_risk: hypotheses must have a member at least; got none. Give a list of functions."
-        raise DataError(message)
+        raise DataError(
+            "minimise_empirical_risk: hypotheses must have a member at least; got none. Give a list of functions."
+        )
     risks = np.array([empirical_risk(y, f(X), loss=loss, sample_weight=sample_weight) for f in hypotheses])
     best = int(np.argmin(risks))
     return RiskMinimum(best, hypotheses[best], risks)
@@ -224,6 +215,5 @@ def _find_loss(subject: str, loss: Any) -> Callable[[Array, Array], Array]:
     if callable(loss):
         return loss
     if loss not in _LOSSES:
-        message = f"{subject}: loss must be a function or one of {', '.join(_LOSSES)}; got {loss!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: loss must be a function or one of {', '.join(_LOSSES)}; got {loss!r}.")
     return _LOSSES[loss]

@@ -4,8 +4,6 @@ from math import comb
 
 from mercer._base.reading import read_integer
 
-__all__ = ["ambiguous_fraction", "count_separable", "separable_fraction"]
-
 
 def count_separable(n_points: int, n_dimensions: int) -> int:
     r"""Count the labellings of points in general position that a hyperplane through the origin separates.

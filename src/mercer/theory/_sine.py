@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.reading import read_integer, read_numbers
 from mercer.errors import DataError
 
-__all__ = ["SineFit", "find_sine_frequency", "fit_sine"]
-
 # Labels that double precision can tell apart: w reaches pi 10^15, and w x is known to a rounding of 10^-15 w x.
 _MOST_LABELS = 14
 # Frequencies tried at a time: 1 MiB of float64 for eight points.
@@ -56,11 +54,11 @@ def find_sine_frequency(labels: Any) -> float:
     """
     y = np.asarray(labels)
     if y.ndim != 1 or not np.isin(y, (-1, 1)).all():
-        message = "find_sine_frequency: labels must be a list of -1 and 1; give np.where(y, 1, -1)."
-        raise DataError(message)
+        raise DataError("find_sine_frequency: labels must be a list of -1 and 1; give np.where(y, 1, -1).")
     if len(y) > _MOST_LABELS:
-        message = f"find_sine_frequency: float64 can tell {_MOST_LABELS} labels apart; got {len(y)}. Give fewer points."
-        raise DataError(message)
+        raise DataError(
+            f"find_sine_frequency: float64 can tell {_MOST_LABELS} labels apart; got {len(y)}. Give fewer points."
+        )
     return pi * (1 + sum(10**i for i, label in enumerate(y.tolist(), start=1) if label < 0))
 
 
@@ -91,8 +89,9 @@ def fit_sine(x: Any, y: Any, *, max_frequency: float = 1e5, n_frequencies: int =
     """
     x, y = (read_numbers("fit_sine", name, value) for name, value in (("x", x), ("y", y)))
     if x.shape != y.shape or x.ndim != 1:
-        message = f"fit_sine: x and y must have the same length; got shapes {x.shape} and {y.shape}. Give two lists."
-        raise DataError(message)
+        raise DataError(
+            f"fit_sine: x and y must have the same length; got shapes {x.shape} and {y.shape}. Give two lists."
+        )
     count = read_integer("fit_sine", "n_frequencies", n_frequencies, 1)
     best = SineFit(0.0, 0.0, float(np.abs(y).max(initial=0.0)))
     for start in range(0, count, _TILE):

@@ -16,8 +16,6 @@ from mercer.errors import DataError
 from mercer.theory._generalisation import vc_confidence
 from mercer.theory._risk import empirical_risk
 
-__all__ = ["BallSolution", "StructuralRisk", "minimise_structural_risk", "solve_in_ball"]
-
 
 @dataclass(frozen=True)
 class StructuralRisk:
@@ -95,11 +93,10 @@ def minimise_structural_risk(
     """
     sizes = read_numbers("minimise_structural_risk", "dimensions", dimensions, 1.0)
     if sizes.shape != (len(models),) or not models or (np.diff(sizes) < 0).any():
-        message = (
+        raise DataError(
             f"minimise_structural_risk: dimensions must be {len(models)} rising numbers, one for each model; got "
             f"{np.asarray(dimensions).tolist()}. Sort the models from the smallest class to the largest."
         )
-        raise DataError(message)
     fitted = tuple(clone(model).fit(X, y) for model in models.values())
     empirical = np.array([empirical_risk(y, model.predict(X)) for model in fitted])
     confidence = np.array([vc_confidence(len(y), int(size), eta) for size in sizes])
@@ -144,8 +141,9 @@ def solve_in_ball(X: Any, y: Any, radius: float) -> BallSolution:
     rows, targets = check_array(X, dtype=np.float64, input_name="X"), read_numbers("solve_in_ball", "y", y)
     A = float(read_numbers("solve_in_ball", "radius", radius, 0.0, closed="neither"))
     if targets.shape != (len(rows),):
-        message = f"solve_in_ball: y must have one target for each of the {len(rows)} rows; got shape {targets.shape}."
-        raise DataError(message)
+        raise DataError(
+            f"solve_in_ball: y must have one target for each of the {len(rows)} rows; got shape {targets.shape}."
+        )
     left, sizes, right = svd(rows, full_matrices=False)
     scores = left.T @ targets
     # Directions without variance get no coefficient: the shortest of all least-squares solutions.

@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.theory._risk import empirical_risk
 
-__all__ = ["GapCurve", "simulate_uniform_gap"]
-
 
 class GapCurve(NamedTuple):
     """The largest gap between risk and empirical risk, by the number of rows."""
@@ -82,7 +80,6 @@ def simulate_uniform_gap(
         X_new, y_new = draw(fresh, generator)
         hypotheses = choose(X, y)
         if not len(hypotheses):
-            message = "simulate_uniform_gap: choose must return a hypothesis at least; got none."
-            raise DataError(message)
+            raise DataError("simulate_uniform_gap: choose must return a hypothesis at least; got none.")
         found[place] = max(empirical_risk(y_new, f(X_new)) - empirical_risk(y, f(X)) for f in hypotheses)
     return GapCurve(counts, found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(repeats))

@@ -5,8 +5,6 @@ from typing import Any
 from mercer._base.candidate import Candidate, Shape
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["CANDIDATES"]
-
 # Numbers of leaves that a person can still read; for more leaves there are forests.
 _LEAVES = [4, 8, 16, 32]
 

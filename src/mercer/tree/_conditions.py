@@ -12,8 +12,6 @@ from mercer.errors import DataError
 from mercer.tree._multiway_tree import MultiwayTree
 from mercer.tree._node_view import NodeView, view_nodes
 
-__all__ = ["Condition", "list_conditions", "list_feature_labels"]
-
 
 @dataclass(frozen=True)
 class Condition:
@@ -81,8 +79,9 @@ def list_feature_labels(model: Any, names: Any = None) -> list[str]:
     if names is None:
         return [f"x{j}" for j in range(model.n_features_in_)]
     if len(names) != model.n_features_in_:
-        message = f"feature_names must contain {model.n_features_in_} elements, got {len(names)}. Give a name for each."
-        raise DataError(message)
+        raise DataError(
+            f"feature_names must contain {model.n_features_in_} elements, got {len(names)}. Give a name for each."
+        )
     return [str(name) for name in names]
 
 

@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.tree._documentation import SHARED
 from mercer.tree._tree_model import TreeModel
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
-
 
 class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     r"""A decision tree for classes.

@@ -1,7 +1,5 @@
 """The parts of the documentation that decision trees and extremely randomised trees share."""
 
-__all__ = ["SHARED"]
-
 _CLASS_CRITERION = """criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
         The impurity I; 'entropy' and 'log_loss' are the same."""
 

@@ -9,8 +9,6 @@ from mercer.tree._conditions import list_conditions
 from mercer.tree._export import _name_classes, _write_condition
 from mercer.tree._node_view import NodeView
 
-__all__ = ["COLOURS", "place_nodes", "tree_svg"]
-
 # One colour for each class, told apart also by those who see few colours; used in turn.
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 # Width of a node's box in pixels.

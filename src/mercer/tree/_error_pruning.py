@@ -9,8 +9,6 @@ from sklearn.utils.validation import column_or_1d
 from mercer.errors import DataError, ParameterError
 from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
-__all__ = ["prune_pessimistic", "prune_reduced_error"]
-
 
 def prune_reduced_error(model: Any, X_val: Any, y_val: Any, *, sample_weight: Any = None) -> Any:
     """Cut every branch that does not lower the error on validation rows.
@@ -93,14 +91,14 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
     True
     """
     if not 0 < confidence < 1:
-        message = f"prune_pessimistic: confidence must be a number in (0, 1); got {confidence!r}. C4.5 takes 0.25."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"prune_pessimistic: confidence must be a number in (0, 1); got {confidence!r}. C4.5 takes 0.25."
+        )
     nodes = view_nodes(model)
     if nodes.classes is None:
-        message = (
+        raise DataError(
             f"prune_pessimistic: model must be a classification tree; got {type(model).__name__}. Use another rule."
         )
-        raise DataError(message)
     # The share p with P(at most E errors of N | p) = c is the quantile 1 - c of a beta distribution with parameters E +
     # 1 and N - E (Clopper and Pearson).
     errors = nodes.weight * (1.0 - nodes.value.max(axis=1))

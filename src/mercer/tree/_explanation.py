@@ -8,8 +8,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.tree._conditions import Condition, list_conditions
 
-__all__ = ["PathStep", "RowExplanation", "explain_rows"]
-
 
 @dataclass(frozen=True)
 class PathStep:
@@ -78,11 +76,10 @@ def explain_rows(model: Any, X: Any, *, feature_names: Any = None) -> list[RowEx
     for leaf, rows, part in nodes.parts(X):
         # A row that a node splits among branches has a part of less than one in each of its leaves.
         if len(part) and (part < 1).any():
-            message = (
+            raise DataError(
                 f"explain_rows: row {int(rows[np.argmax(part < 1)])} goes down several branches, for a category or a "
                 f"missing value that a node has no branch for. Explain other rows."
             )
-            raise DataError(message)
         # All rows of a leaf share the conditions on the way to it.
         explanation = _explain(model, nodes, conditions, int(leaf))
         for row in rows:

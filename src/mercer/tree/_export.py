@@ -12,8 +12,6 @@ from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree._conditions import Condition, list_conditions, list_feature_labels
 from mercer.tree._node_view import NodeView
 
-__all__ = ["export_graphviz", "export_text"]
-
 _write_numbers = sklearn.tree.export_graphviz
 
 
@@ -63,8 +61,7 @@ def export_text(
     """
     for name, value, least in (("max_depth", max_depth, 0), ("spacing", spacing, 1), ("decimals", decimals, 0)):
         if not isinstance(value, int) or value < least:
-            message = f"export_text: {name} must be an integer in [{least}, inf); got {value!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"export_text: {name} must be an integer in [{least}, inf); got {value!r}.")
     check_is_fitted(decision_tree)
     # scikit-learn names columns feature_0, feature_1, ... in this text, and x0, x1, ... elsewhere.
     if feature_names is None and not hasattr(decision_tree, "feature_names_in_"):
@@ -118,11 +115,10 @@ def _name_classes(nodes: NodeView, names: Any) -> Any:
     if names is None or nodes.classes is None:
         return nodes.classes
     if len(names) != len(nodes.classes):
-        message = (
+        raise DataError(
             f"When `class_names` is an array, it should contain as many items as `decision_tree.classes_`. Got "
             f"{len(names)} while the tree was fitted with {len(nodes.classes)} classes."
         )
-        raise DataError(message)
     return names
 
 
@@ -230,11 +226,10 @@ def _check_looks(looks: dict[str, Any]) -> None:
     defaults = inspect.signature(export_graphviz).parameters
     for name, value in looks.items():
         if value != defaults[name].default:
-            message = (
+            raise UnsupportedError(
                 f"export_graphviz: {name} must be left at {defaults[name].default!r} for a tree that asks for "
                 f"categories or has many branches; got {value!r}. Use tree_svg, which colours every tree."
             )
-            raise UnsupportedError(message)
 
 
 def _write_graph(model: Any, max_depth: int | None, precision: int, feature_names: Any, class_names: Any) -> str:

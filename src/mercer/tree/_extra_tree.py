@@ -8,8 +8,6 @@ from mercer._documentation import compose_docstring
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mercer.tree._documentation import SHARED
 
-__all__ = ["ExtraTreeClassifier", "ExtraTreeRegressor"]
-
 
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomised tree for classes.

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["impurity", "split_gain"]
-
 _CRITERIA = ("entropy", "gini", "misclassification", "squared_error", "absolute_error", "poisson")
 
 
@@ -42,8 +40,9 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
     (0.940286, 0.5)
     """
     if criterion not in _CRITERIA:
-        message = f"impurity: criterion must be one of {', '.join(map(repr, _CRITERIA))}; got {criterion!r}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"impurity: criterion must be one of {', '.join(map(repr, _CRITERIA))}; got {criterion!r}."
+        )
     y = np.asarray(y)
     weight = _check_weights("impurity", y, sample_weight)
     if criterion in ("squared_error", "absolute_error", "poisson"):
@@ -61,11 +60,10 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
 def _check_weights(name: str, y: Array, sample_weight: Any) -> Array:
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if y.ndim != 1 or weight.shape != y.shape or len(y) == 0 or weight.min() < 0 or weight.sum() <= 0:
-        message = (
+        raise DataError(
             f"{name}: y must have one value per row, and sample_weight one weight, not negative and not all zero; got "
             f"shapes {y.shape} and {weight.shape}. Give vectors of one length."
         )
-        raise DataError(message)
     return weight
 
 
@@ -118,8 +116,7 @@ def split_gain(
     y, names = np.asarray(y), np.asarray(parts)
     weight = _check_weights("split_gain", y, sample_weight)
     if names.shape != y.shape:
-        message = f"split_gain: parts must have one entry per row; got shape {names.shape} for {len(y)} rows."
-        raise DataError(message)
+        raise DataError(f"split_gain: parts must have one entry per row; got shape {names.shape} for {len(y)} rows.")
     rest = 0.0
     for name in np.unique(names):
         own = names == name

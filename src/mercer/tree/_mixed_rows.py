@@ -10,8 +10,6 @@ from mercer._solver.tree.categories import find_codes, find_missing, is_frame
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["learn_mixed_rows", "read_mixed_rows"]
-
 
 def learn_mixed_rows(estimator: Any, X: Any) -> tuple[Array, list[Array | None]]:
     """Read the rows of a fit as floats (n, d), and learn the sorted categories of each column; None if it is numeric.
@@ -72,11 +70,10 @@ def _mark_columns(estimator: Any, X: Any, columns: list[Array]) -> list[bool]:
     for name in given:
         index = names.index(name) if isinstance(name, str) and name in names else name
         if isinstance(index, str) or not -len(columns) <= index < len(columns):
-            message = (
+            raise ParameterError(
                 f"{type(estimator).__name__}: categorical_features must name columns of X; got {name!r} for "
                 f"{len(columns)} columns."
             )
-            raise ParameterError(message)
         marked[index] = True
     return marked
 
@@ -86,8 +83,7 @@ def _encode(estimator: Any, columns: list[Array], categories: list[Array | None]
     for j, (column, known) in enumerate(zip(columns, categories, strict=True)):
         table[:, j] = _read_numbers(estimator, column, j) if known is None else _encode_column(column, known)
     if np.isinf(table).any():
-        message = f"{type(estimator).__name__}: Input X contains infinity. Drop or replace those values."
-        raise DataError(message)
+        raise DataError(f"{type(estimator).__name__}: Input X contains infinity. Drop or replace those values.")
     return table
 
 
@@ -95,11 +91,10 @@ def _read_numbers(estimator: Any, column: Array, j: int) -> Array:
     try:
         return np.where(find_missing(column), np.nan, column).astype(np.float64)
     except (TypeError, ValueError) as error:
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: could not convert string to float in column {j}. Name it in "
             f"categorical_features, or give a frame and categorical_features='from_dtype'."
-        )
-        raise DataError(message) from error
+        ) from error
 
 
 def _take_present(column: Array) -> Array:

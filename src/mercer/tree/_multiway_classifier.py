@@ -19,8 +19,6 @@ from mercer.tree._mixed_rows import learn_mixed_rows, read_mixed_rows
 from mercer.tree._multiway_gains import compute_impurities
 from mercer.tree._multiway_tree import Growth, MultiwayTree, grow
 
-__all__ = ["MultiwayTreeClassifier"]
-
 _STATEMENT = "Splits are chosen one at a time: no smaller or better tree is excluded."
 
 
@@ -135,16 +133,18 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         """
         check_wrapped_place(self, X, y)
         if y is None:
-            message = f"{type(self).__name__}: requires y to be passed, but the target y is None. Give the labels."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: requires y to be passed, but the target y is None. Give the labels."
+            )
         y = column_or_1d(y, warn=True)
         check_labels(y)
         values, categories = learn_mixed_rows(self, X)
         check_consistent_length(values, y)
         # A column of NaN alone is possible; rows without any value leave nothing to split by.
         if np.isnan(values).all():
-            message = f"{type(self).__name__}: X must have a value in some column; got NaN only. Give other columns."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: X must have a value in some column; got NaN only. Give other columns."
+            )
         source = open_source(values, y, check_weight(self, sample_weight, len(y)), self._threads())
         classes, labels = np.unique(y, return_inverse=True)
         weight = np.ones(len(y)) if source.weight is None else source.weight

@@ -8,8 +8,6 @@ import numpy as np
 
 from mercer._solver.request import run_large
 
-__all__ = ["Gain", "compute_impurities", "find_categorical_gain", "find_numeric_gains", "judge_branches"]
-
 # Class sums held at a time while thresholds are tried: 32 MiB.
 _CELLS = 2**22
 

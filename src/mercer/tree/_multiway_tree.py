@@ -11,8 +11,6 @@ from mercer._stored import Stored, alike, floats, integers
 from mercer.errors import ModelFileError
 from mercer.tree._multiway_gains import Gain, compute_impurities, find_categorical_gain, find_numeric_gains
 
-__all__ = ["Growth", "MultiwayTree", "grow"]
-
 MISSING = -1
 
 
@@ -60,8 +58,9 @@ class MultiwayTree:
         # A node that splits has a child.
         valid = valid and len(np.unique(parents)) == np.count_nonzero(self.feature >= 0)
         if not valid:
-            message = "MultiwayTree.parent must lead from each node to one before it that splits; the file's does not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                "MultiwayTree.parent must lead from each node to one before it that splits; the file's does not."
+            )
 
     @property
     def node_count(self) -> int:

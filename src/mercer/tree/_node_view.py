@@ -14,8 +14,6 @@ from mercer.errors import DataError
 from mercer.tree._multiway_gains import compute_impurities
 from mercer.tree._multiway_tree import MultiwayTree
 
-__all__ = ["NodeView", "cut_model", "view_nodes"]
-
 
 @dataclass(frozen=True, eq=False)
 class NodeView:
@@ -83,13 +81,13 @@ def view_nodes(model: Any) -> NodeView:
         found = compute_impurities(tree.weights, model.criterion)
         return NodeView(model, tree.parent, tree.shares(), tree.weights.sum(axis=1), found, model.classes_)
     if not hasattr(tree, "children_left"):
-        message = (
+        raise DataError(
             f"{type(model).__name__} is not a decision tree: it has no tree_. Give a tree, or a member of a forest."
         )
-        raise DataError(message)
     if tree.n_outputs != 1:
-        message = f"{type(model).__name__}: a tree of one output is needed; got {tree.n_outputs}. Fit a tree for each."
-        raise DataError(message)
+        raise DataError(
+            f"{type(model).__name__}: a tree of one output is needed; got {tree.n_outputs}. Fit a tree for each."
+        )
     parent = np.full(tree.node_count, -1)
     inner = np.flatnonzero(tree.children_left >= 0)
     # Parents from the lists of children.
@@ -105,8 +103,9 @@ def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:
         pruned: Any = cut_branches(tree, cut)
         # The tree of a stump is made from its one split on demand, so it cannot be replaced.
         if isinstance(getattr(type(model), "tree_", None), property):
-            message = f"{type(model).__name__}: a stump has one split; there is nothing to prune. Leave it as it is."
-            raise DataError(message)
+            raise DataError(
+                f"{type(model).__name__}: a stump has one split; there is nothing to prune. Leave it as it is."
+            )
     elif isinstance(tree, MultiwayTree):
         pruned = _cut_multiway(tree, nodes, cut)
     else:

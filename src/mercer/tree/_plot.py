@@ -14,8 +14,6 @@ from mercer.tree._drawing import COLOURS, place_nodes
 from mercer.tree._export import _asks_for_numbers, _name_classes, _write_condition, _write_numbers
 from mercer.tree._node_view import NodeView
 
-__all__ = ["plot_tree"]
-
 _NODE = re.compile(r'^(\d+) \[label="(.*?)"(?:, fillcolor="(#\w+)")?\] ;$')
 _EDGE = re.compile(r'^(\d+) -> (\d+)(?: \[.*headlabel="(\w+)"\])? ;$')
 
@@ -115,8 +113,7 @@ def plot_tree(
 
 def _check(label: str, **numbers: int | None) -> None:
     if label not in ("all", "root", "none"):
-        message = f"plot_tree: label must be one of 'all', 'root' or 'none'; got {label!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"plot_tree: label must be one of 'all', 'root' or 'none'; got {label!r}.")
     for name, value in numbers.items():
         # The precision is a number in all formats; depth and font size may be left open.
         may_be_absent = name != "precision"
@@ -124,8 +121,7 @@ def _check(label: str, **numbers: int | None) -> None:
             continue
         if not isinstance(value, int) or value < 0:
             rule = "an integer in [0, inf)" + (" or None" if may_be_absent else "")
-            message = f"plot_tree: {name} must be {rule}; got {value!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"plot_tree: {name} must be {rule}; got {value!r}.")
 
 
 def _read(graph: str) -> list[Box]:

@@ -10,8 +10,6 @@ from sklearn.utils.validation import column_or_1d
 from mercer.errors import ParameterError
 from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
-__all__ = ["PruningChoice", "find_weakest_links", "prune_cost_complexity"]
-
 
 @dataclass(frozen=True)
 class PruningChoice:
@@ -95,8 +93,7 @@ def prune_cost_complexity(
     tried = np.sqrt(alphas * np.append(alphas[1:], np.inf))
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     if len(folds) < 2:
-        message = f"prune_cost_complexity: cv must make two folds or more; got {len(folds)}. Raise cv."
-        raise ParameterError(message)
+        raise ParameterError(f"prune_cost_complexity: cv must make two folds or more; got {len(folds)}. Raise cv.")
     table = np.array([_measure_fold(estimator, X, y, weight, fold, tried) for fold in folds])
     errors = table.mean(axis=0)
     spread = table.std(axis=0, ddof=1) / np.sqrt(len(folds))

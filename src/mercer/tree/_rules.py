@@ -10,8 +10,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.tree._conditions import Condition, list_conditions, list_feature_labels
 
-__all__ = ["Rule", "RuleSet", "leaf_regions", "parse_rules", "rules"]
-
 _OPERATOR = re.compile(r" (is missing|<=|>|is|in|not in)(?: |$)")
 _NUMBER = re.compile(r"\S+")
 _DECODER = json.JSONDecoder()
@@ -81,8 +79,9 @@ class RuleSet:
         """Return the answer of the rule that each row meets."""
         place = self.apply(X)
         if (place < 0).any():
-            message = f"RuleSet: row {int(np.argmax(place < 0))} meets no rule: it has a category that no rule knows."
-            raise DataError(message)
+            raise DataError(
+                f"RuleSet: row {int(np.argmax(place < 0))} meets no rule: it has a category that no rule knows."
+            )
         return np.array([rule.answer for rule in self.rules])[place]
 
 
@@ -145,8 +144,7 @@ def parse_rules(text: str) -> RuleSet:
     """
     first, *lines = text.strip().splitlines()
     if not first.startswith("columns "):
-        message = f"parse_rules: the first line must be 'columns [...]'; got {first[:60]!r}. Print a RuleSet."
-        raise DataError(message)
+        raise DataError(f"parse_rules: the first line must be 'columns [...]'; got {first[:60]!r}. Print a RuleSet.")
     names = json.loads(first.removeprefix("columns "))
     return RuleSet(tuple(_parse_rule(line, names) for line in lines), tuple(names))
 
@@ -167,8 +165,9 @@ def _parse_rule(line: str, names: list[str]) -> Rule:
         answer, end = _DECODER.raw_decode(rest)
         weight = float(re.fullmatch(r" \((.*)\)", rest[end:])[1])  # type: ignore[index]
     except (ValueError, TypeError):
-        message = f"parse_rules: a rule must be 'if ... then ... (weight)'; got {line[:60]!r}. Print a RuleSet."
-        raise DataError(message) from None
+        raise DataError(
+            f"parse_rules: a rule must be 'if ... then ... (weight)'; got {line[:60]!r}. Print a RuleSet."
+        ) from None
     return Rule(tuple(conditions), answer, weight)
 
 
@@ -186,8 +185,9 @@ def _parse_condition(text: str, names: list[str]) -> tuple[Condition, str]:
         number = _NUMBER.match(rest) if operator in ("<=", ">") else None
         value, end = _DECODER.raw_decode(rest) if number is None else (float(number[0]), number.end())
     except (ValueError, TypeError):
-        message = f"parse_rules: a condition must compare a quoted column; got {text[:60]!r}. Print a RuleSet."
-        raise DataError(message) from None
+        raise DataError(
+            f"parse_rules: a condition must compare a quoted column; got {text[:60]!r}. Print a RuleSet."
+        ) from None
     rest = rest[end:]
     with_missing = rest.startswith(" or missing")
     return Condition(feature, name, operator, value, with_missing), rest.removeprefix(" or missing")
@@ -223,8 +223,7 @@ def leaf_regions(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         condition = conditions[node]
         low[node], high[node] = low[nodes.parent[node]], high[nodes.parent[node]]
         if condition is None or condition.operator not in ("<=", ">"):
-            message = "leaf_regions: every split must be numeric; got one by category. Use rules(model)."
-            raise DataError(message)
+            raise DataError("leaf_regions: every split must be numeric; got one by category. Use rules(model).")
         # A split by missing values alone has an infinite threshold, which must not widen the box of its parent.
         if condition.operator == "<=":
             high[node, condition.feature] = min(high[node, condition.feature], condition.value)

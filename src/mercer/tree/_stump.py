@@ -15,8 +15,6 @@ from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.stump_search import Stump, describe_stump, sort_columns
 from mercer._stored import Stored, flags, floats, integers, part, size
 
-__all__ = ["DecisionStump"]
-
 
 class DecisionStump(ClassifierMixin, Estimator):
     r"""Decision stump: the best single split of one column.

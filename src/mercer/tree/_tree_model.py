@@ -32,8 +32,6 @@ from mercer._stored import Stored, integers, part, size
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["TreeModel"]
-
 # Largest number of values in a table whose tree one thread grows in one native call: some two milliseconds. Handing
 # its levels to threads would take longer.
 _SMALL = 2**15
@@ -142,8 +140,9 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
 
     def _check_structure(self) -> None:
         if "tree_" in vars(self) and self.tree_.n_features != self.n_features_in_:
-            message = f"{type(self).__name__}.tree_ must read {self.n_features_in_} columns; the file's reads others."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{type(self).__name__}.tree_ must read {self.n_features_in_} columns; the file's reads others."
+            )
 
     def _solve(self, start: Callable[[], Growth], state: GrowthState | None) -> Solver:
         growth: Growth = yield Dense(start)

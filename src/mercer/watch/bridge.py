@@ -6,8 +6,6 @@ from typing import Any
 from mercer._solver import Step
 from mercer.watch.early_stopping import EarlyStopping
 
-__all__ = ["CallbackBridge"]
-
 
 class CallbackBridge:
     """Reports each step of a fit as a task below the fit's own task.

@@ -4,8 +4,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Checkpoint"]
-
 
 class Checkpoint:
     """Write the solver's state to a file as the fit goes, and resume from that file if it is there.

@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["EarlyStopping", "Patience"]
-
 
 class Patience:
     """Counts the steps since a score last rose.

@@ -4,8 +4,6 @@ from collections.abc import Callable
 
 from mercer._solver import Step
 
-__all__ = ["StepPrinter"]
-
 
 class StepPrinter:
     """A watch that prints what an estimator says of each step: what the parameter ``verbose`` asks for.

@@ -5,8 +5,6 @@ from typing import Any
 
 from mercer._solver import Step
 
-__all__ = ["TimeLimit"]
-
 
 class TimeLimit:
     """End a fit at the first step that completes after `seconds` seconds.

@@ -26,8 +26,6 @@ from mercer.svm import SVC, SVR
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.app.deploy.studies import make_rows
 
-__all__ = ["BODIES", "MODELS", "fit_model"]
-
 # Costs of three actions, where each of three classes is true.
 COSTS = [[0.0, 1.0, 5.0], [2.0, 0.0, 3.0], [4.0, 1.0, 0.0]]
 MODELS = {

@@ -7,8 +7,6 @@ import pandas
 
 import mercer
 
-__all__ = ["make_rows", "study_classes", "study_numbers"]
-
 
 def make_rows(n_rows=120, seed=0):
     """Return a table with numbers, gaps, categories, dates, two classes and a value."""

@@ -6,8 +6,6 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 from scipy.stats import multivariate_normal
 
-__all__ = ["chain_ascent"]
-
 
 def _expect(start: np.ndarray, moves: np.ndarray, scores: np.ndarray, hard: bool) -> tuple[np.ndarray, np.ndarray]:
     """Shares of the states and expected transitions, or those of the best path."""

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["classifier_edge_gain", "learner_edge_gain"]
-
 
 def learner_edge_gain(model: Any, X: np.ndarray, y: Any) -> float:
     return best_gain(X.astype(int), model.edges_)

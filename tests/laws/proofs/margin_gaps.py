@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-__all__ = ["class_gaps", "free_tube_gap", "linear_machine_gap", "one_class_gap", "pair_gaps", "tube_gap"]
-
 
 def kernel_of(model: Any, X: np.ndarray) -> np.ndarray:
     """The kernel matrix of the machines below: rbf with gamma="scale", or linear."""

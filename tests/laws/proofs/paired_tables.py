@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.kernels import as_kernel
 
-__all__ = ["canonical_residual", "deflation_residual", "kernel_canonical_residual", "singular_residual"]
-
 
 def _standardise(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Y = y.reshape(len(y), -1)

@@ -5,15 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-__all__ = [
-    "classical_residual",
-    "guttman_fixed_point",
-    "laplacian_residual",
-    "locally_linear_residual",
-    "neighbour_gradient",
-    "path_residual",
-]
-
 
 def _scaling_residual(D: np.ndarray, points: np.ndarray, values: np.ndarray) -> float:
     n = len(D)

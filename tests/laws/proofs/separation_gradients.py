@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fast_ica_fixed_point", "fast_ica_gradient", "ica_gradient", "rotation_left", "turn_left"]
-
 
 def scored(model: Any, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The score g of each value, and its derivative."""

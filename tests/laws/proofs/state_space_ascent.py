@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["state_space_ascent"]
-
 
 def state_space_ascent(model: Any, X: np.ndarray, y: Any) -> float:
     """The gain of the expected complete-data log posterior in one more M step, per row.

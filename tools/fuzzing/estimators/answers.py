@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-__all__ = ["TARGETS", "WEIGHTS"]
-
 
 def _some(value: Any) -> Callable[[np.ndarray, np.random.Generator], Any]:
     """Put `value` in place of one target."""

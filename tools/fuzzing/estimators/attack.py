@@ -19,8 +19,6 @@ from tools.fuzzing.estimators.child import try_all
 from tools.fuzzing.ledger import Tally, run_jobs
 from tools.fuzzing.results import Report
 
-__all__ = ["add_options", "run"]
-
 # Seconds that one case may take before it counts as a hang.
 _LIMIT = 30.0
 

@@ -8,8 +8,6 @@ import numpy as np
 from tools.fuzzing.estimators.answers import TARGETS, WEIGHTS
 from tools.fuzzing.estimators.rows import ROWS
 
-__all__ = ["Case", "make_case"]
-
 
 @dataclass(frozen=True)
 class Case:

@@ -10,8 +10,6 @@ from tests.laws.subjects import Subject
 from tools.fuzzing.estimators.cases import make_case
 from tools.fuzzing.estimators.outcome import try_case
 
-__all__ = ["prepare", "try_all", "try_number"]
-
 # Rows and columns of the ordinary data.
 _ROWS = 40
 _COLUMNS = 5

@@ -14,8 +14,6 @@ from scipy.sparse import issparse
 from mercer.errors import MercerError
 from tools.fuzzing.estimators.cases import Case
 
-__all__ = ["try_case"]
-
 # Methods that a fitted model is asked through; minus infinity is a right answer of those in `_LOGARITHMS`.
 _METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),

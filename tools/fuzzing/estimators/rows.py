@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
-__all__ = ["ROWS"]
-
 Change = Callable[[np.ndarray, np.random.Generator], Any]
 
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ODD_FLOATS", "change_array"]
-
 # Numbers that are wrong in most places: below, above, at the ends of 32 bits, and far beyond.
 _ODD_INTEGERS = (-1, 0, 1, 7, 1000, 2**31 - 1, -(2**31), 2**40)
 ODD_FLOATS = (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-320)

@@ -14,8 +14,6 @@ from tools.fuzzing.files.child import ForgedSubject
 from tools.fuzzing.ledger import Tally, run_jobs, try_cases
 from tools.fuzzing.results import Report
 
-__all__ = ["add_options", "run"]
-
 # Seconds that one forged file may take before it counts as a hang; the first one waits for the fit too.
 _LIMIT = 30.0
 # Forgeries of one subject that a process tries before it takes another one: a model of 10 ms an answer takes 10 s.

@@ -12,8 +12,6 @@ from tests.laws.subjects import Subject
 from tools.fuzzing.files.forgery import Original, forge, make_forgery
 from tools.fuzzing.files.outcome import METHODS, try_file, try_forgery, watch_unraised
 
-__all__ = ["ForgedSubject"]
-
 # Rows of the fit, and of the questions.
 _ROWS = 60
 _ASKED = 5

@@ -16,8 +16,6 @@ from mercer._base.model_file.codec import Encoder
 from mercer._base.model_file.container import write_container
 from tools.fuzzing.files.array_changes import ODD_FLOATS, change_array
 
-__all__ = ["Forgery", "Original", "forge", "make_forgery"]
-
 _ODD_SCALARS = (None, True, -1, 0, 3, 2**40, "", "ash", [], [1, 2])
 # The share of forgeries that change arrays, where there are any; the others change the header.
 _ARRAYS = 0.75

@@ -16,8 +16,6 @@ from mercer._base.model_file import restore
 from mercer.errors import MercerError, ModelFileError
 from tools.fuzzing.files.forgery import Forgery
 
-__all__ = ["METHODS", "try_file", "try_forgery", "watch_unraised"]
-
 METHODS = (
     *("predict", "predict_proba", "decision_function", "transform", "score_samples", "apply", "decision_path"),
     *("staged_predict", "inverse_transform", "kneighbors", "mahalanobis"),
@@ -41,11 +39,9 @@ def _decode(forgery: Forgery) -> Any:
     except ModelFileError:
         raise
     except Exception as error:
-        message = f"its values do not fit together ({error})."
-        raise ModelFileError(message) from error
+        raise ModelFileError(f"its values do not fit together ({error}).") from error
     if not hasattr(model, "get_params"):
-        message = "a model must be an estimator."
-        raise ModelFileError(message)
+        raise ModelFileError("a model must be an estimator.")
     return model
 
 

@@ -17,8 +17,6 @@ from tools.fuzzing.interrupts.kills import KILLS, name_kill, try_kills
 from tools.fuzzing.ledger import Tally, run_jobs, try_cases
 from tools.fuzzing.results import Report
 
-__all__ = ["add_options", "run"]
-
 # Seconds that one case may take before it counts as a hang: a fit that is interrupted, and another one.
 _LIMIT = 60.0
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Counting", "Raising"]
-
 
 class Surprise(BaseException):
     """An exception that nobody catches by its kind."""

@@ -13,8 +13,6 @@ from tests.laws.subjects import Subject, digest, fitted, outputs
 from tools.fuzzing.interrupts.callbacks import Counting, Raising
 from tools.fuzzing.interrupts.traces import find_traces, note_surroundings
 
-__all__ = ["InterruptedSubject"]
-
 _ROWS = 200
 _COLUMNS = 5
 # Attributes that scikit-learn's callbacks keep on an estimator.

@@ -19,8 +19,6 @@ from mercer.ensemble import RandomForestClassifier
 from mercer.watch import Checkpoint
 from tests.laws.subjects import digest, fitted
 
-__all__ = ["KILLS", "name_kill", "try_kills"]
-
 # Seconds until a kill: at least a few writes, which take 1 to 20 ms each.
 _LATEST = 0.08
 # The two texts that are written by turns: long enough for many system calls. Reports and records are written so.

@@ -28,8 +28,6 @@ from tools.fuzzing.choice import add_choice, choose_subjects
 from tools.fuzzing.ledger import run_jobs
 from tools.fuzzing.results import add_earlier, find_commit
 
-__all__ = ["Latency", "add_options", "measure", "run"]
-
 # Seconds of processor time between two signals.
 _TICK = 0.005
 # Seconds that a fit must last to be judged, and after which it is interrupted.

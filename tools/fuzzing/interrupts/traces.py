@@ -12,8 +12,6 @@ import mercer
 from mercer._base.guard.fits import is_inside_fit
 from mercer._source import threads
 
-__all__ = ["find_traces", "note_surroundings"]
-
 
 def note_surroundings() -> dict[str, Any]:
     """Return the settings of this process that fits change for a while."""

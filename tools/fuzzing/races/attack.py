@@ -30,8 +30,6 @@ from mercer.svm import SVC, SVR, OneClassSVM
 from tests.laws.subjects import digest, fitted
 from tools.fuzzing.results import find_commit
 
-__all__ = ["add_options", "run"]
-
 # More threads than most machines in tests have cores: threads are then suspended in the middle of a step too.
 _THREADS = 4
 

@@ -20,8 +20,6 @@ from mercer.errors import MercerError
 from tools.fuzzing.children import try_in_children
 from tools.fuzzing.tables.forgery import make_file
 
-__all__ = ["add_options", "run", "try_file"]
-
 # Seconds that one file may take before it counts as a hang.
 _LIMIT = 60.0
 # The most bytes that a packed file may unpack to here, below the size of the bombs.

@@ -14,8 +14,6 @@ import pandas
 import pyarrow
 from pyarrow import feather, parquet
 
-__all__ = ["make_file"]
-
 _ROWS = 40
 # What means something to a reader.
 _TOKENS = (b"1e999", b"-", b'"', b"\n", b"\xff\xfe", b"9" * 50, b"[", b"{", b",", b"null", b"'")

@@ -11,8 +11,6 @@ from mercer._base.density.protocol import Density
 from mercer._base.randomness import seed_sequence
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["as_density"]
-
 
 def as_density(density: Any, subject: str = "as_density") -> Any:
     """Return an object with ``fit``, ``logpdf``, ``sample`` and ``parameters`` for a density of any library.
@@ -50,19 +48,17 @@ def as_density(density: Any, subject: str = "as_density") -> Any:
         return _RandomVariable(density)
     if isinstance(density, BaseEstimator) and hasattr(density, "score_samples"):
         if isinstance(density, OutlierMixin):
-            message = (
+            raise ParameterError(
                 f"{subject}: {type(density).__name__} scores how unusual rows are, which is no log-density. Use a "
                 f"kernel density or a mixture."
             )
-            raise ParameterError(message)
         return _Estimator(density)
     if any(hasattr(density, name) for name in ("logpdf", "logpmf", "score_samples")):
         return _Values(density)
-    message = (
+    raise ParameterError(
         f"{subject}: a density must have logpdf, logpmf or score_samples; got {type(density).__name__}. See "
         f"mercer.estimation.Density."
     )
-    raise ParameterError(message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +82,9 @@ class _Values:
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         if not hasattr(self.density, "sample"):
-            message = f"{type(self.density).__name__}: cannot be sampled; it has no method sample(n, random_state)."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self.density).__name__}: cannot be sampled; it has no method sample(n, random_state)."
+            )
         return np.asarray(self.density.sample(n, random_state))
 
     def parameters(self) -> dict[str, Any]:
@@ -167,8 +164,9 @@ class _Family:
 
     def fit(self, X: Any, sample_weight: Any = None) -> Any:
         if sample_weight is not None:
-            message = f"{self.family.name}: SciPy's fits take no sample_weight. Use a density of mercer.estimation."
-            raise DataError(message)
+            raise DataError(
+                f"{self.family.name}: SciPy's fits take no sample_weight. Use a density of mercer.estimation."
+            )
         return as_density(self.family(*self.family.fit(np.asarray(X, dtype=np.float64).ravel())))
 
     def logpdf(self, X: Any) -> np.ndarray:
@@ -232,8 +230,7 @@ def _fit(density: Any, X: Any, sample_weight: Any) -> Any:
     if sample_weight is None:
         return density.fit(X)
     if not has_fit_parameter(density, "sample_weight"):
-        message = f"{type(density).__name__}: its fit takes no sample_weight. Leave the weights out."
-        raise DataError(message)
+        raise DataError(f"{type(density).__name__}: its fit takes no sample_weight. Leave the weights out.")
     return density.fit(X, sample_weight=sample_weight)
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = ["read_gaussian"]
-
 
 def read_gaussian(subject: str, density: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return mean (d,) and covariance (d, d) of a Gaussian of this library or of SciPy; raise for other densities.
@@ -25,8 +23,7 @@ def read_gaussian(subject: str, density: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.atleast_1d(density.mean()), np.atleast_2d(density.var())
     if type(density).__name__ == "multivariate_normal_frozen":
         return np.atleast_1d(density.mean), np.atleast_2d(density.cov)
-    message = (
+    raise ParameterError(
         f"{subject}: both densities must be Gaussian; got {type(density).__name__}. Give a GaussianDensity, a "
         f"MultivariateGaussianDensity or SciPy's norm or multivariate_normal."
     )
-    raise ParameterError(message)

@@ -7,8 +7,6 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["Density", "stack_draws", "stack_logs"]
-
 
 @runtime_checkable
 class Density(Protocol):
@@ -48,11 +46,10 @@ def stack_logs(subject: str, densities: Sequence[Any], X: Any, axis: int) -> np.
         logs = [values.sum(axis=-1) if values.ndim == 2 else values for values in logs]
     shapes = sorted({values.shape for values in logs})
     if len(shapes) > 1:
-        message = (
+        raise DataError(
             f"{subject}: all densities must be of numbers, or all of rows; for observations of shape {np.shape(X)} "
             f"they give shapes {', '.join(map(str, shapes))}. Give a matrix of rows."
         )
-        raise DataError(message)
     return np.stack(logs, axis=axis)
 
 
@@ -64,11 +61,10 @@ def stack_draws(subject: str, draws: Sequence[np.ndarray], chosen: np.ndarray) -
         draws = [values[:, None] if values.ndim == 1 else values for values in draws]
     shapes = sorted({values.shape[1:] for values in draws})
     if len(shapes) > 1:
-        message = (
+        raise DataError(
             f"{subject}: all densities must draw observations of one shape; got {', '.join(map(str, shapes))}. Give "
             f"each as many columns."
         )
-        raise DataError(message)
     mixed = np.empty((len(chosen), *shapes[0]))
     for k, values in enumerate(draws):
         mixed[chosen == k] = values

@@ -14,8 +14,6 @@ from mercer._base.guard.loaded import explain_loaded
 from mercer._base.guard.state import ensure_noted
 from mercer.errors import DataError
 
-__all__ = ["guard_answers"]
-
 # The methods that answer about rows.
 _METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),
@@ -147,8 +145,7 @@ def _judge(model: Any, name: str, result: Any, X: Any) -> None:
     if not is_finite(result, name):
         phrases = describe_extremes(X=X)
         because = f": {' and '.join(phrases)}" if phrases else ""
-        message = (
+        raise DataError(
             f"{type(model).__name__}: {name} overflows{because}. Scale the columns before the fit and here, for "
             f"example with StandardScaler, or drop the rows that hold these values."
         )
-        raise DataError(message)

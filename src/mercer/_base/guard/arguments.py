@@ -8,8 +8,6 @@ from scipy.sparse import issparse
 from mercer._base.guard.sparse_rows import check_sparse_rows
 from mercer.errors import DataError
 
-__all__ = ["clean_arguments"]
-
 # Most columns: the index of a column fits into 31 bits. An array with a stride of zero may have more.
 _MOST_COLUMNS = 2**31 - 1
 
@@ -34,16 +32,14 @@ def _clean(name: str, value: Any) -> Any:
         hidden = int(np.ma.count_masked(value))
         if hidden:
             # NumPy's conversion would use the values under the mask.
-            message = (
+            raise DataError(
                 f"{name}: arrays may not hide values under a mask; {hidden} of {value.size} are masked. Drop these "
                 f"rows, or give array.filled(numpy.nan) where missing values are allowed."
             )
-            raise DataError(message)
         value = value.data
     if isinstance(value, np.ndarray):
         if value.ndim == 2 and value.shape[1] > _MOST_COLUMNS:
-            message = f"{name}: an array may have {_MOST_COLUMNS} columns; got {value.shape[1]}. Give fewer."
-            raise DataError(message)
+            raise DataError(f"{name}: an array may have {_MOST_COLUMNS} columns; got {value.shape[1]}. Give fewer.")
         # A copy lies at an aligned address.
         readable = value.dtype.isnative and value.flags.aligned
         return value if readable else value.astype(value.dtype.newbyteorder("="))

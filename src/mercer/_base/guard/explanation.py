@@ -17,8 +17,6 @@ from sklearn.exceptions import NotFittedError
 from mercer._base.guard.extremes import describe_extremes
 from mercer.errors import DataError, DataTypeError, MemoryForecastError, MercerError
 
-__all__ = ["explain_error", "speaks_for_itself"]
-
 # Conversions that scikit-learn leaves to NumPy: its own sentences have a subject and a cure, these have not.
 _CONVERSION = re.compile(
     r"could not convert|Cannot cast|setting an array element|argument must be a|not implemented|Expected sequence"

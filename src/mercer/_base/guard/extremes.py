@@ -14,8 +14,6 @@ from scipy.sparse import issparse
 from mercer._native.sums import squares
 from mercer._source.threads import run_numbered
 
-__all__ = ["NOTED", "are_ordinary", "describe_extremes", "note_extreme"]
-
 # For each floating type the sums of squares that leave room for products of two of them, or for a division.
 _ORDINARY = {"d": (1e-140, 1e140), "f": (1e-18, 1e18)}
 # The same bounds as sizes of single values, for messages: one value beyond them makes its input extreme.

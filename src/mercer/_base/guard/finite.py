@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = ["is_finite"]
-
 # Methods that answer with logarithms of densities, where minus infinity is a right answer.
 _LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")
 

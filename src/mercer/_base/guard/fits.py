@@ -13,8 +13,6 @@ from mercer._base.guard.extremes import NOTED, describe_extremes
 from mercer._base.guard.probe import find_infinite_answer
 from mercer.errors import DataError
 
-__all__ = ["FitGuard", "is_inside_fit"]
-
 # Counts of what the arithmetic of the outermost fit met: overflow, invalid value, division by zero. Threads share it.
 _MET: ContextVar[dict[str, int] | None] = ContextVar("mercer_arithmetic", default=None)
 # Attributes in which infinity is as wrong as NaN; others, such as thresholds of bins, may hold it.
@@ -91,11 +89,12 @@ class FitGuard:
             # Only the outermost fit warns: the fits of its parts would tell of the same events again.
             if outermost and self._met:
                 kinds = " and ".join(sorted(self._met))
-                message = (
+                warnings.warn(
                     f"{name}: the arithmetic of the fit met {kinds}, {sum(self._met.values())} times in all. Check the "
-                    f"result, or scale the columns of X, for example with StandardScaler."
+                    f"result, or scale the columns of X, for example with StandardScaler.",
+                    RuntimeWarning,
+                    stacklevel=4,
                 )
-                warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def _find_inputs(fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -117,11 +116,10 @@ def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:
     if broken is not None:
         phrases = describe_extremes(X=X, y=y, sample_weight=weight)
         because = f": {' and '.join(phrases)}" if phrases else ""
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: the fit overflowed, and {broken} is not finite{because}. Scale the columns "
             f"of X, for example with StandardScaler, and divide y and sample_weight by their largest values."
         )
-        raise DataError(message)
 
 
 def _find_infinite_number(estimator: Any) -> str | None:

@@ -5,8 +5,6 @@ from weakref import WeakSet
 
 from mercer.errors import MercerError, ModelFileError
 
-__all__ = ["explain_loaded", "note_loaded"]
-
 # The loaded estimators that are alive. A set beside them and no attribute on them: a model that is saved again, copied
 # or compared has no trace of it.
 _LOADED: WeakSet[Any] = WeakSet()

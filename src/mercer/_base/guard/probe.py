@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.guard.extremes import NOTED
 from mercer._base.guard.finite import is_finite
 
-__all__ = ["find_infinite_answer"]
-
 _METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "mahalanobis", "kneighbors")
 # Rows that are asked about: enough for every column to have values of both signs.
 _ROWS = 4

@@ -19,8 +19,6 @@ from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_estimator", "check_parts", "check_record", "check_state", "drop_old_names"]
-
 # Most columns of a table: the index of a column fits into 31 bits.
 _MOST_COLUMNS = 2**31 - 1
 # What a field may hold that is annotated with a type of single values: NumPy's types count as Python's.
@@ -45,8 +43,7 @@ def check_record(record: Any, values: dict[str, Any]) -> None:
     # Types come first, because the declared checks and check_fields compute with the values.
     for name, (accepts, words) in _read_annotations(cls).items():
         if name in values and not accepts(values[name]):
-            message = f"{cls.__name__}.{name} must be {words}; the file has {type(values[name]).__name__}."
-            raise ModelFileError(message)
+            raise ModelFileError(f"{cls.__name__}.{name} must be {words}; the file has {type(values[name]).__name__}.")
     if hasattr(cls, "_stored"):
         check_stored(cls.__name__, values, cls._stored, {})
     if hasattr(cls, "check_fields"):
@@ -63,16 +60,16 @@ def check_estimator(model: Any) -> None:
     values = vars(model)
     for parameter, rule in cls._parameters.items():
         if parameter in values and not is_accepted(rule, values[parameter]):
-            message = f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
+            )
     # An attribute that is not declared has no check, so it must not enter by a file.
     if not values.keys() <= _list_known(cls):
         strangers = sorted(values.keys() - _list_known(cls))
-        message = (
+        raise ModelFileError(
             f"{cls.__name__} stores only what it declares; the file also has {', '.join(strangers)[:120]}. Install the "
             f"version that wrote it, which its header names, if the file is older than this mercer."
         )
-        raise ModelFileError(message)
     check_state(model)
 
 
@@ -82,10 +79,9 @@ def check_state(model: Any) -> None:
     values = vars(model)
     columns = values.get("n_features_in_")
     if columns is not None and (type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS):
-        message = (
+        raise ModelFileError(
             f"{cls.__name__}.n_features_in_ must be an integer in [0, {_MOST_COLUMNS}]; the file has {columns!r:.80}."
         )
-        raise ModelFileError(message)
     # Shapes may refer to n_features_in_, which is why its range is checked above.
     check_stored(cls.__name__, values, collect_stored(cls), {})
     model._check_structure()
@@ -101,18 +97,6 @@ def check_parts(values: Iterable[Any]) -> None:
             check_record(value, vars(value))
         elif issparse(value):
             check_sparse_rows("a stored matrix", value)
-
-
-def drop_old_names(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes without those that only older versions stored, which the class lists in ``_stored_before``."""
-    old = _list_old(cls)
-    return {name: value for name, value in attributes.items() if name not in old} if old else attributes
-
-
-@cache
-def _list_old(cls: type) -> frozenset[str]:
-    """Return the names of attributes that only older versions of a class stored."""
-    return frozenset(getattr(cls, "_stored_before", ())) - collect_stored(cls).keys()
 
 
 @cache

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.errors import DataError, DataTypeError
 
-__all__ = ["check_sparse_rows"]
-
 # Most columns: the index of a column fits into 31 bits.
 _MOST_COLUMNS = 2**31 - 1
 
@@ -18,23 +16,20 @@ def check_sparse_rows(name: str, X: Any) -> Any:
     SciPy's constructors do not look at values of indices, and its conversions read and write where indices point.
     """
     if X.shape[-1] > _MOST_COLUMNS:
-        message = (
+        raise DataError(
             f"{name}: a sparse matrix may have {_MOST_COLUMNS} columns; got {X.shape[-1]}. Hash the columns to fewer, "
             f"for example with sklearn.feature_extraction.FeatureHasher."
         )
-        raise DataError(message)
     try:
         X = _check_places(X)
     except (ValueError, IndexError) as error:
         reason = str(error).rstrip(".")
-        message = (
+        raise DataError(
             f"{name}: a sparse matrix must hold indices inside its shape, in order; it does not ({reason}). Build it "
             f"again from its values: scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
-        )
-        raise DataError(message) from None
+        ) from None
     if X.data.dtype.kind not in "biufc":
-        message = f"{name}: a sparse matrix must hold numbers; got {X.data.dtype}. Give X.astype(float)."
-        raise DataTypeError(message)
+        raise DataTypeError(f"{name}: a sparse matrix must hold numbers; got {X.data.dtype}. Give X.astype(float).")
     if X.data.dtype.char in "eg":
         # SciPy computes with neither half nor extended precision everywhere.
         with np.errstate(over="ignore"):
@@ -51,11 +46,9 @@ def _check_places(X: Any) -> Any:
     if X.format == "coo":
         for places, size in zip(X.coords, X.shape, strict=True):
             if len(places) != len(X.data):
-                message = f"{len(places)} indices for {len(X.data)} values"
-                raise ValueError(message)
+                raise ValueError(f"{len(places)} indices for {len(X.data)} values")
             if len(places) and (places.min() < 0 or places.max() >= size):
-                message = f"index {places.min() if places.min() < 0 else places.max()} in an axis of {size}"
-                raise ValueError(message)
+                raise ValueError(f"index {places.min() if places.min() < 0 else places.max()} in an axis of {size}")
         return X
     if X.format not in ("csr", "csc", "bsr"):
         # Lists, dictionaries and diagonals: SciPy's conversion to rows checks what they hold.
@@ -65,8 +58,7 @@ def _check_places(X: Any) -> Any:
         X = type(X)(tuple(parts), shape=X.shape)
     X.check_format(full_check=True)
     if (X.indptr[1:] < X.indptr[:-1]).any():
-        message = "indptr falls"
-        raise ValueError(message)
+        raise ValueError("indptr falls")
     return X
 
 

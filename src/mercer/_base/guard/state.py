@@ -14,8 +14,6 @@ from mercer._base.guard.soundness import check_parts, check_state
 from mercer._native.shared import same_values
 from mercer.errors import MercerError, ModelFileError
 
-__all__ = ["Noted", "ensure_noted", "note_state"]
-
 # What scikit-learn's callbacks set on an instance, and remove after a fit has ended.
 _PASSING = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx", "_skl_callbacks_to_teardown"})
 
@@ -70,11 +68,9 @@ def _check(model: Any) -> None:
         check_state(model)
     except MercerError as error:
         rule = str(error).replace("the file", "this model")
-        message = f"{rule} It was assigned or unpickled: fit the model again."
-        raise ModelFileError(message) from None
+        raise ModelFileError(f"{rule} It was assigned or unpickled: fit the model again.") from None
     except Exception as error:
-        message = (
+        raise ModelFileError(
             f"{type(model).__name__}: attributes that were assigned or unpickled do not fit together "
             f"({type(error).__name__}: {str(error)[:200]}). Fit the model again."
-        )
-        raise ModelFileError(message) from error
+        ) from error

@@ -10,8 +10,6 @@ from mercer._source import Labelling, Source
 from mercer._statistic.labels import LabelCounts, Labels
 from mercer.errors import DataError
 
-__all__ = ["label_classes"]
-
 
 def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
     """Return the classes, sorted, and the rows with class indices (0.0 and 1.0 for two) and class weights.
@@ -27,11 +25,10 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
         counts = source.reduce(Labels())
     classes = counts.classes
     if len(classes) < 2:
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: This solver needs samples of at least 2 classes in the data, but the data "
             f"contains only one class: {classes[0]!r}. Add rows of another."
         )
-        raise DataError(message)
     return classes, source.relabel(Labelling(classes, _class_weights(estimator, counts)))
 
 
@@ -43,10 +40,9 @@ def _class_weights(estimator: Any, counts: LabelCounts) -> np.ndarray | None:
     if wish != "balanced":
         return compute_class_weight(wish, classes=classes, y=classes).astype(np.float64)
     if not np.all(counts.weights > 0):
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: class_weight='balanced' needs rows of positive weight in every class; class "
             f"{classes.tolist()[np.argmin(counts.weights)]!r} has none. Drop the rows of weight zero."
         )
-        raise DataError(message)
     # n / (k n_c) with weights for counts: every class weighs n / k in total.
     return counts.weights.sum() / (len(classes) * counts.weights)

@@ -17,8 +17,6 @@ from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, numbers
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["LinearClassifier", "LinearDecision", "check_scores"]
-
 
 def check_scores(model: Any) -> None:
     """Raise ModelFileError unless a loaded classifier has a row of ``coef_`` for each class, or one for two."""
@@ -28,8 +26,9 @@ def check_scores(model: Any) -> None:
     # Two classes share one row of coefficients: the score of the second class against the first.
     n_scores, n_classes = (1 if model.coef_.ndim == 1 else model.coef_.shape[0]), len(model.classes_)
     if n_scores != n_classes and (n_scores != 1 or n_classes not in (1, 2)):
-        message = f"{type(model).__name__} must have scores for {n_classes} classes; the file has {n_scores}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"{type(model).__name__} must have scores for {n_classes} classes; the file has {n_scores}."
+        )
 
 
 class LinearDecision(ClassifierMixin):
@@ -155,11 +154,10 @@ class LinearClassifier(LinearDecision):
         """
         check_is_fitted(self)
         if is_on_device(self.coef_):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: sparse coefficients are SciPy's, and the model is on a device; move it first "
                 f"with mercer.to_device(model, 'cpu')."
             )
-            raise DataError(message)
         self.coef_ = csr_matrix(self.coef_)
         return self
 

@@ -25,8 +25,6 @@ from mercer._objective import (
 )
 from mercer.errors import ParameterError
 
-__all__ = ["LOSSES", "PENALTIES", "find_named_loss", "find_named_penalty"]
-
 LOSSES: dict[str, Loss] = {
     "squared": Squared(),
     "absolute": Absolute(),
@@ -65,8 +63,7 @@ def find_named_penalty(estimator: Any, n_features: int) -> Penalty | None:
     try:
         penalty.check(n_features)
     except ValueError as error:
-        message = f"{type(estimator).__name__}: {error}"
-        raise ParameterError(message) from error
+        raise ParameterError(f"{type(estimator).__name__}: {error}") from error
     # A box constrains at any strength; all other penalties vanish at zero.
     if estimator.alpha == 0 and not isinstance(penalty, Box):
         return None

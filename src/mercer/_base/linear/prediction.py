@@ -21,8 +21,6 @@ from mercer._statistic.products import Residual
 from mercer._stored import Stored, floats, numbers
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["LinearRegressor", "SingleTarget", "determination", "target_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
@@ -60,8 +58,9 @@ class SingleTarget:
         options |= {"targets": "numbers", "accept_sparse": "csr", "multi_output": False}
         source = self._open(X, y, sample_weight, **options)  # type: ignore[attr-defined]
         if source.target_shape != ():
-            message = f"{type(self).__name__}: y must be one number a row; got rows of shape {source.target_shape}."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: y must be one number a row; got rows of shape {source.target_shape}."
+            )
         return source
 
     def __sklearn_tags__(self) -> Any:
@@ -80,15 +79,15 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         "coef_": numbers("columns | targets, columns"),
         "intercept_": floats(" | targets | 1"),
     }
-    _stored_before: ClassVar[tuple[str, ...]] = ("_flat",)
     fit_intercept: bool = attribute()
     coef_: np.ndarray = attribute()
     intercept_: Any = attribute()
 
     def _check_structure(self) -> None:
         if "coef_" in vars(self) and self.coef_.ndim == 1 and np.size(self.intercept_) != 1:
-            message = f"{type(self).__name__}.intercept_ must be one number; the file has {np.size(self.intercept_)}."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{type(self).__name__}.intercept_ must be one number; the file has {np.size(self.intercept_)}."
+            )
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the target of each row.

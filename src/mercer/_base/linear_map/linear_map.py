@@ -17,8 +17,6 @@ from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["LinearMap", "MethodOnBlock"]
-
 
 @dataclass(frozen=True, eq=False)
 class MethodOnBlock:
@@ -85,11 +83,10 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
             source = open_source(X, threads=self._threads())
         if source.n_features != self._n_features_out:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
                 f"{self._n_features_out}, one per component; give what transform returned."
             )
-            raise DataError(message)
         return source.map(lambda block: self._restore(block.X))
 
     @property

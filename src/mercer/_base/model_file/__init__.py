@@ -72,11 +72,10 @@ def save(model: Any, path: StrPath, *, key: Key | None = None) -> None:
         _write(model, path, type(model).__name__, secret)
         return
     if not isinstance(model, BaseEstimator) or key_of_class(type(model)) is None:
-        message = (
+        raise ModelFileError(
             f"save: model must be an estimator of mercer or a registered one of scikit-learn; got "
             f"{type(model).__module__}.{type(model).__qualname__}. Pickle it if you trust every reader."
         )
-        raise ModelFileError(message)
     # A file has arrays of the host only; the model is loaded there and can be moved afterwards.
     _write(to_device(model, "cpu"), path, type(model).__name__, secret)
 
@@ -130,16 +129,15 @@ def load(
     array([[0.25]])
     """
     if mmap_mode not in (None, "r"):
-        message = f"load: mmap_mode must be None or 'r'; got {mmap_mode!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"load: mmap_mode must be None or 'r'; got {mmap_mode!r}.")
     if max_bytes is not None and (not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 0):
-        message = f"load: max_bytes must be None or an integer in [0, inf); got {max_bytes!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"load: max_bytes must be None or an integer in [0, inf); got {max_bytes!r}.")
     secret = None if key is None else read_key(key, "load")
     model = _read(path, Limits(mmap_mode == "r", secret, max_bytes))
     if not isinstance(model, BaseEstimator) and key_of_record(type(model)) is None:
-        message = f"load: {os.fspath(path)}: a model must be an estimator; the file holds {type(model).__name__}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"load: {os.fspath(path)}: a model must be an estimator; the file holds {type(model).__name__}."
+        )
     return model
 
 
@@ -178,16 +176,14 @@ def _read(path: StrPath, limits: Limits) -> Any:
         with reader:
             return restore(header, reader.read_all)
     except ModelFileError as error:
-        message = f"load: {os.fspath(path)}: {error}"
-        raise ModelFileError(message) from error.__cause__
+        raise ModelFileError(f"load: {os.fspath(path)}: {error}") from error.__cause__
     except OSError:
         raise
     except Exception as error:
         # A hostile file can put any plain value anywhere; what NumPy, SciPy or scikit-learn says to it is not a crash.
-        message = (
+        raise ModelFileError(
             f"load: {os.fspath(path)}: its values do not fit together ({type(error).__name__}: {str(error)[:200]})."
-        )
-        raise ModelFileError(message) from error
+        ) from error
 
 
 def restore(header: dict[str, Any], read_arrays: Callable[[Any], list[np.ndarray[Any, Any]]]) -> Any:
@@ -197,12 +193,10 @@ def restore(header: dict[str, Any], read_arrays: Callable[[Any], list[np.ndarray
     """
     header = migrate_header(header)
     if header.keys() != {"format", "schema", "written_by", "class", "model", "arrays"}:
-        message = f"the header must have the documented fields; it has {str(sorted(header))[:200]}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the header must have the documented fields; it has {str(sorted(header))[:200]}.")
     import_family(header["class"])
     value = Decoder(read_arrays(header["arrays"])).decode(header["model"])
     # Readers of the header alone trust its class, so it must be that of the model.
     if header["class"] != (key_of_class(type(value)) or key_of_record(type(value))):
-        message = f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class.")
     return value

@@ -10,8 +10,6 @@ from typing import BinaryIO, NamedTuple
 
 from mercer.errors import ModelFileError
 
-__all__ = ["ALIGNMENT", "MAX_MEMBERS", "Member", "begin_member", "read_members"]
-
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 MAX_MEMBERS = 65_000  # below 65 535, where zip needs another kind of count
 
@@ -48,8 +46,9 @@ def read_members(file: BinaryIO, length: int) -> dict[str, Member]:
     count, size, start = _read_end(file, length)
     # The directory's own numbers are checked before anything is read, so a forged size cannot ask for memory.
     if count > MAX_MEMBERS or size > _MAX_DIRECTORY or start + size > length:
-        message = f"its directory must lie in the file and list at most {MAX_MEMBERS} members; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"its directory must lie in the file and list at most {MAX_MEMBERS} members; the file is damaged."
+        )
     directory = _read(file, start, size)
     members: dict[str, Member] = {}
     spans = []
@@ -57,8 +56,7 @@ def read_members(file: BinaryIO, length: int) -> dict[str, Member]:
     for _ in range(count):
         name, header, data_size, position = _read_entry(directory, position)
         if name in members:
-            message = f"member names must be unique; {name!r} comes twice."
-            raise ModelFileError(message)
+            raise ModelFileError(f"member names must be unique; {name!r} comes twice.")
         offset = _data_offset(file, header, name.encode("ascii"), start)
         members[name] = Member(offset, data_size)
         # Members that overlap would let a small file stand for large arrays; the spans are compared at the end.
@@ -71,45 +69,38 @@ def _read(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     data = file.read(size)
     if len(data) != size:
-        message = "it ends too early; the file is truncated."
-        raise ModelFileError(message)
+        raise ModelFileError("it ends too early; the file is truncated.")
     return data
 
 
 def _read_end(file: BinaryIO, length: int) -> tuple[int, int, int]:
     """Read the number of members, the size of the directory and its offset from the end of the file."""
     if length < _END.size:
-        message = f"a model file is a zip archive; this file has {length} bytes, too few for one."
-        raise ModelFileError(message)
+        raise ModelFileError(f"a model file is a zip archive; this file has {length} bytes, too few for one.")
     mark, disk, first_disk, here, count, size, start, comment = _END.unpack(_read(file, length - _END.size, _END.size))
     # Archives of several disks, or with a comment after the directory, are not what the writer makes.
     if mark != b"PK\x05\x06" or comment or disk or first_disk or here != count:
-        message = "a model file is a zip archive without comment; this file does not end like one."
-        raise ModelFileError(message)
+        raise ModelFileError("a model file is a zip archive without comment; this file does not end like one.")
     # Fields with all bits set refer to the zip64 directory, whose fields are 64 bits wide.
     if _UNSET not in (size, start):
         return count, size, start
     if length < _END.size + _END64_LOCATOR.size + _END64.size:
-        message = "its large-file directory is missing; the file is truncated."
-        raise ModelFileError(message)
+        raise ModelFileError("its large-file directory is missing; the file is truncated.")
     mark, _, where, _ = _END64_LOCATOR.unpack(
         _read(file, length - _END.size - _END64_LOCATOR.size, _END64_LOCATOR.size)
     )
     if mark != b"PK\x06\x07" or where > length - _END64.size:
-        message = "its large-file directory cannot be found; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError("its large-file directory cannot be found; the file is damaged.")
     mark, *_, count, size, start = _END64.unpack(_read(file, where, _END64.size))
     if mark != b"PK\x06\x06":
-        message = "its large-file directory cannot be read; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError("its large-file directory cannot be read; the file is damaged.")
     return count, size, start
 
 
 def _read_entry(directory: bytes, position: int) -> tuple[str, int, int, int]:
     """Read one entry: the member's name, the offset of its local header, its size, and where the next entry starts."""
     if position + _ENTRY.size > len(directory):
-        message = "its directory ends too early; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError("its directory ends too early; the file is damaged.")
     fields = _ENTRY.unpack_from(directory, position)
     # Places in the central directory's record: 5 flags, 6 method, 10 compressed size, 11 size, 18 offset of the header.
     mark, flags, method, stored, size = (fields[0], fields[5], fields[6], fields[10], fields[11])
@@ -118,17 +109,18 @@ def _read_entry(directory: bytes, position: int) -> tuple[str, int, int, int]:
     name_end = position + _ENTRY.size + name_length
     name = directory[position + _ENTRY.size : name_end]
     if mark != b"PK\x01\x02" or not name.isascii() or disk not in (0, 0xFFFF):
-        message = "its directory cannot be read; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError("its directory cannot be read; the file is damaged.")
     # Bit 0 of the flags marks an encrypted member.
     if method != zipfile.ZIP_STORED or flags & 1:
-        message = f"members must be stored, neither compressed nor encrypted; {name.decode('ascii')[:40]!r} is not."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"members must be stored, neither compressed nor encrypted; {name.decode('ascii')[:40]!r} is not."
+        )
     extra = directory[name_end : name_end + extra_length]
     size, stored, header = _large_numbers(extra, (size, stored, header))
     if size != stored:
-        message = f"a stored member has one size; {name.decode('ascii')[:40]!r} declares {stored} and {size} bytes."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"a stored member has one size; {name.decode('ascii')[:40]!r} declares {stored} and {size} bytes."
+        )
     return name.decode("ascii"), header, size, name_end + extra_length + comment_length
 
 
@@ -146,21 +138,20 @@ def _large_numbers(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, in
             first, second, third = (next(large) if number == _UNSET else number for number in numbers)
             return first, second, third
         position += 4 + size
-    message = "a large member's size is missing; the file is damaged."
-    raise ModelFileError(message)
+    raise ModelFileError("a large member's size is missing; the file is damaged.")
 
 
 def _data_offset(file: BinaryIO, header: int, name: bytes, limit: int) -> int:
     """Return where a member's data starts, from its local header, which must agree on the name."""
     if header + _LOCAL.size + len(name) > limit:
-        message = "a member must lie before the directory; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError("a member must lie before the directory; the file is damaged.")
     record = _read(file, header, _LOCAL.size + len(name))
     fields = _LOCAL.unpack_from(record)
     # Field 10 of the local header is the length of the name, field 11 that of the extra part that follows it.
     if fields[0] != b"PK\x03\x04" or record[_LOCAL.size :] != name or fields[10] != len(name):
-        message = f"the two records of member {name.decode('ascii')[:40]!r} must agree; the file is damaged."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"the two records of member {name.decode('ascii')[:40]!r} must agree; the file is damaged."
+        )
     return header + _LOCAL.size + len(name) + int(fields[11])
 
 
@@ -169,6 +160,5 @@ def _check_spans(spans: list[tuple[int, int]], limit: int) -> None:
     end = 0
     for first, last in sorted(spans):
         if first < end or last > limit:
-            message = "members must lie one after the other, before the directory; the file is damaged."
-            raise ModelFileError(message)
+            raise ModelFileError("members must lie one after the other, before the directory; the file is damaged.")
         end = last

@@ -11,8 +11,6 @@ from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes, en
 from mercer._base.model_file.dtype import check_values, parse_dtype, spell_dtype
 from mercer.errors import ModelFileError
 
-__all__: list[str] = []
-
 _SPARSE = {
     (form, container): getattr(scipy.sparse, f"{form}_{container}")
     for form in ("csr", "csc", "coo")
@@ -47,8 +45,7 @@ def _read_objects(node: dict[str, Any], decoder: Decoder) -> np.ndarray[Any, Any
     items = decoder.decode_all(node["items"])
     shape = _shape(node["shape"], decoder)
     if math.prod(shape) != len(items):
-        message = f"an array of shape {shape} must have {math.prod(shape)} elements; it has {len(items)}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"an array of shape {shape} must have {math.prod(shape)} elements; it has {len(items)}.")
     array = np.empty(len(items), dtype=object)
     for position, item in enumerate(items):  # assigning a list at once would unpack nested lists
         array[position] = item
@@ -75,8 +72,7 @@ def _read_scalar(node: dict[str, Any], decoder: Decoder) -> np.generic:
     dtype = parse_dtype(node["dtype"])
     data = bytes.fromhex(node["hex"]) if isinstance(node["hex"], str) else b""
     if len(data) != dtype.itemsize:
-        message = f"a scalar of {node['dtype']} must have {dtype.itemsize} bytes; it has {len(data)}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"a scalar of {node['dtype']} must have {dtype.itemsize} bytes; it has {len(data)}.")
     # The bytes are in the order that the dtype names; the scalar returned has the order of this machine.
     array = np.frombuffer(data, dtype)
     check_values(array)
@@ -116,11 +112,11 @@ def _read_masked(node: dict[str, Any], decoder: Decoder) -> np.ma.MaskedArray[An
     mask = np.ma.nomask if node["mask"] is None else decoder.decode_as(node["mask"], np.ndarray)
     decoder.charge(data.nbytes + mask.nbytes)
     if fill.shape != () or fill.dtype.kind != data.dtype.kind:
-        message = "the fill value of a masked array must be one value of its type; it is not."
-        raise ModelFileError(message)
+        raise ModelFileError("the fill value of a masked array must be one value of its type; it is not.")
     if mask is not np.ma.nomask and (mask.dtype != bool or mask.shape != data.shape):
-        message = f"a mask must be truth values of shape {data.shape}; it is {mask.dtype} of shape {mask.shape}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"a mask must be truth values of shape {data.shape}; it is {mask.dtype} of shape {mask.shape}."
+        )
     return np.ma.MaskedArray(data, mask=mask, fill_value=fill[()], hard_mask=node["hard"] is True)
 
 
@@ -146,11 +142,11 @@ def _read_sparse(node: dict[str, Any], decoder: Decoder) -> Any:
     data, indices = decoder.decode(node["data"]), decoder.decode_all(node["indices"])
     parts = [data, *indices]
     if kind is None or not all(type(part) is np.ndarray and part.ndim == 1 for part in parts):
-        message = "a sparse array must be csr, csc or coo, of one-dimensional arrays; it is not."
-        raise ModelFileError(message)
+        raise ModelFileError("a sparse array must be csr, csc or coo, of one-dimensional arrays; it is not.")
     if data.dtype.kind not in "biufc" or any(part.dtype not in (np.int32, np.int64) for part in indices):
-        message = "a sparse array must have numbers as data and 32 or 64 bit integers as indices; it has not."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            "a sparse array must have numbers as data and 32 or 64 bit integers as indices; it has not."
+        )
     decoder.charge(sum(part.nbytes for part in parts))
     try:
         if node["format"] == "coo":
@@ -158,13 +154,13 @@ def _read_sparse(node: dict[str, Any], decoder: Decoder) -> Any:
         column, pointer = indices
         # SciPy looks at the order of the pointers only where the last one is not zero.
         if len(pointer) and (pointer[0] != 0 or np.any(np.diff(pointer) < 0) or pointer[-1] > len(column)):
-            message = "pointers must begin with 0, never fall, and end inside the indices"
-            raise ValueError(message)
+            raise ValueError("pointers must begin with 0, never fall, and end inside the indices")
         matrix = kind((data, column, pointer), shape=shape)
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:
-        message = f"the indices of a sparse array must fit its shape {shape}; {str(error)[:120]}."
-        raise ModelFileError(message) from error
+        raise ModelFileError(
+            f"the indices of a sparse array must fit its shape {shape}; {str(error)[:120]}."
+        ) from error
     return matrix
 
 
@@ -177,6 +173,5 @@ def _write_bunch(value: Bunch, encoder: Encoder, path: str) -> dict[str, Any]:
 def _read_bunch(node: dict[str, Any], decoder: Decoder) -> Bunch:
     items = decoder.decode_as(node["items"], dict)
     if not all(type(key) is str for key in items):
-        message = "the keys of a bunch must be text; one is not."
-        raise ModelFileError(message)
+        raise ModelFileError("the keys of a bunch must be text; one is not.")
     return Bunch(**items)

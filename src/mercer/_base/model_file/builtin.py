@@ -8,8 +8,6 @@ from typing import Any
 from mercer._base.model_file.codec import Decoder, Encoder, check_keys, decodes, encodes
 from mercer.errors import ModelFileError
 
-__all__: list[str] = []
-
 _FLOAT = re.compile(r"nan(?::[0-9a-f]{16})?|-?inf|-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _USUAL_NAN = "7ff8000000000000"
 _INTEGER = re.compile(r"-?0x[0-9a-f]+")
@@ -18,8 +16,7 @@ _BYTES = re.compile(r"(?:[0-9a-f]{2})*")
 
 def _match(pattern: re.Pattern[str], text: Any) -> str:
     if not isinstance(text, str) or pattern.fullmatch(text) is None:
-        message = f"the header must hold a hexadecimal number here; it holds {str(text)[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the header must hold a hexadecimal number here; it holds {str(text)[:40]!r}.")
     return text
 
 
@@ -36,8 +33,7 @@ def _parse_float(text: Any) -> float:
     # A NaN is written as its 64 bits, because its payload and sign are lost in the text of a number.
     value: float = struct.unpack(">d", bytes.fromhex(text[4:]))[0]
     if not math.isnan(value):
-        message = f"the bits of a NaN must be those of one; got {text!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the bits of a NaN must be those of one; got {text!r}.")
     return value
 
 
@@ -126,14 +122,12 @@ def _write_dict(value: dict[Any, Any], encoder: Encoder, path: str) -> dict[str,
 def _read_dict(node: dict[str, Any], decoder: Decoder) -> dict[Any, Any]:
     pairs = decoder.decode_all(node["items"])
     if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
-        message = "a dictionary must be a list of pairs; it is not."
-        raise ModelFileError(message)
+        raise ModelFileError("a dictionary must be a list of pairs; it is not.")
     check_keys([key for key, _ in pairs])
     result = dict(pairs)
     # Python would keep the last of two equal keys in silence.
     if len(result) != len(pairs):
-        message = "the keys of a dictionary must be unique; one comes twice."
-        raise ModelFileError(message)
+        raise ModelFileError("the keys of a dictionary must be unique; one comes twice.")
     return result
 
 
@@ -152,6 +146,5 @@ def _read_slice(node: dict[str, Any], decoder: Decoder) -> slice:
 def _read_range(node: dict[str, Any], decoder: Decoder) -> range:
     start, stop, step = (decoder.decode_as(node[name], int) for name in ("start", "stop", "step"))
     if step == 0:
-        message = "the step of a range must not be 0."
-        raise ModelFileError(message)
+        raise ModelFileError("the step of a range must not be 0.")
     return range(start, stop, step)

@@ -13,8 +13,6 @@ import numpy as np
 
 from mercer.errors import ModelFileError
 
-__all__ = ["Decoder", "Encoder", "decodes", "encodes", "encodes_where"]
-
 MAX_DEPTH = 100  # levels of values; three Python frames a level stay far below the interpreter's limit
 MAX_EXACT = 2**53  # the largest integers that every JSON reader keeps
 
@@ -83,11 +81,11 @@ class Encoder:
             raise refusal(value, path)
         # The set holds the identities on the path from the root to here, so one object in two places is no cycle.
         if id(value) in self._open:
-            message = f"save: {path} refers to something that contains it; model files hold trees. Break the cycle."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"save: {path} refers to something that contains it; model files hold trees. Break the cycle."
+            )
         if len(self._open) == MAX_DEPTH:
-            message = f"save: values may be nested {MAX_DEPTH} levels deep; {path[:200]} is deeper."
-            raise ModelFileError(message)
+            raise ModelFileError(f"save: values may be nested {MAX_DEPTH} levels deep; {path[:200]} is deeper.")
         self._open.add(id(value))
         try:
             return write(value, self, path)
@@ -146,8 +144,7 @@ class Decoder:
         if kind is not dict and kind is not list:
             return node
         if self._depth == MAX_DEPTH:
-            message = f"values may be nested {MAX_DEPTH} levels deep; the header nests more."
-            raise ModelFileError(message)
+            raise ModelFileError(f"values may be nested {MAX_DEPTH} levels deep; the header nests more.")
         self._depth += 1
         value = [self.decode(item) for item in node] if kind is list else self._read(node)
         self._depth -= 1
@@ -158,56 +155,51 @@ class Decoder:
         fields, read = _READ.get(kind, _UNKNOWN) if isinstance(kind, str) else _UNKNOWN
         # Most nodes have exactly the fields of their type; an identity may come on top.
         if read is None or (node.keys() != fields and ("id" in fields or node.keys() - {"id"} != fields)):
-            message = f"the header holds a node of unknown type or fields: {str(kind)[:40]!r}, {str(list(node))[:120]}."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"the header holds a node of unknown type or fields: {str(kind)[:40]!r}, {str(list(node))[:120]}."
+            )
         value = read(node, self)
         # A node may have an identity although its type does not ask for one:
         # then other nodes refer to it by that number.
         if "id" in node and "id" not in fields:
             number = integer(node["id"], 0, MAX_EXACT)
             if number in self._shared:
-                message = f"identities must be unique; {number} comes twice."
-                raise ModelFileError(message)
+                raise ModelFileError(f"identities must be unique; {number} comes twice.")
             self._shared[number] = value
         return value
 
     def same(self, number: Any) -> Any:
         """Return the complete object that was given this number earlier."""
         if type(number) is not int or number not in self._shared:
-            message = f"a reference must name an object that is complete; {str(number)[:20]} is not."
-            raise ModelFileError(message)
+            raise ModelFileError(f"a reference must name an object that is complete; {str(number)[:20]} is not.")
         return self._shared[number]
 
     def decode_as(self, node: Node, *types: type) -> Any:
         """Return the object of a node, which must be of one of these types."""
         value = self.decode(node)
         if type(value) not in types:
-            message = (
+            raise ModelFileError(
                 f"the header must hold {' or '.join(kind.__name__ for kind in types)} here; it holds {type(value)}."
             )
-            raise ModelFileError(message)
         return value
 
     def decode_all(self, nodes: Any) -> list[Any]:
         """Return the objects of a JSON list of nodes."""
         if not isinstance(nodes, list):
-            message = f"the header must hold a list here; it holds {type(nodes).__name__}."
-            raise ModelFileError(message)
+            raise ModelFileError(f"the header must hold a list here; it holds {type(nodes).__name__}.")
         return [self.decode(node) for node in nodes]
 
     def charge(self, cost: int) -> None:
         """Count the memory that a small node makes the reader take; raise above the limit."""
         self._budget -= cost
         if self._budget < 0:
-            message = "its nodes would take far more memory than its arrays; the file is hostile."
-            raise ModelFileError(message)
+            raise ModelFileError("its nodes would take far more memory than its arrays; the file is hostile.")
 
 
 def integer(value: Any, low: int, high: int) -> int:
     """Check that a number from the header is an integer in [low, high]."""
     if type(value) is not int or not low <= value <= high:
-        message = f"the header must hold an integer in [{low}, {high}] here; it holds {str(value)[:40]}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the header must hold an integer in [{low}, {high}] here; it holds {str(value)[:40]}.")
     return value
 
 
@@ -219,12 +211,10 @@ def check_keys(keys: list[Any]) -> None:
     try:
         hashes = Counter(map(hash, keys))
     except TypeError as error:
-        message = f"keys must be hashable; {error}."
-        raise ModelFileError(message) from error
+        raise ModelFileError(f"keys must be hashable; {error}.") from error
     # 64 leaves honest files alone and bounds the steps to build the dictionary at 64 n.
     if max(hashes.values(), default=0) > 64:
-        message = "more than 64 keys share one hash; the file is hostile."
-        raise ModelFileError(message)
+        raise ModelFileError("more than 64 keys share one hash; the file is hostile.")
 
 
 @decodes("same", "id")

@@ -24,8 +24,6 @@ from mercer._base.model_file.dtype import check_values, parse_dtype, spell_dtype
 from mercer._base.model_file.signature import MAX_SIGNATURE, check_signature, sign
 from mercer.errors import ModelFileError
 
-__all__ = ["FORMAT", "Limits", "read_container", "read_signature", "write_container"]
-
 FORMAT = "mercer-model"
 MAX_HEADER = 2**25  # bytes; the worst header of this size takes 0.7 GB when parsed
 MAX_NESTING = 500  # brackets; the codec allows 100 levels of values, each at most four brackets deep
@@ -47,18 +45,16 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array],
     # The header, its checksum and, in signed files, its signature are members too.
     most = MAX_MEMBERS - (2 if secret is None else 3)
     if len(arrays) > most:
-        message = f"save: a model file holds at most {most} arrays; got {len(arrays)}. Stack some of them."
-        raise ModelFileError(message)
+        raise ModelFileError(f"save: a model file holds at most {most} arrays; got {len(arrays)}. Stack some of them.")
     with _replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         entries = [_write_array(archive, file, _array_name(index), array) for index, array in enumerate(arrays)]
         # The reader refuses numbers with a fraction: floats are texts here, and a NaN would be a mistake of an encoder.
         text = json.dumps({**header, "arrays": entries}, separators=(",", ":"), allow_nan=False).encode("ascii")
         if len(text) > MAX_HEADER:
-            message = (
+            raise ModelFileError(
                 f"save: lists, dictionaries and object arrays may take {MAX_HEADER} bytes as JSON; got {len(text)}. "
                 f"Use numeric or fixed-width text arrays for bulk data."
             )
-            raise ModelFileError(message)
         # The header comes after the arrays because it holds their checksums;
         # the signature of the header thus covers them.
         ends = {"header.json": text, "header.sha256": hashlib.sha256(text).hexdigest().encode()}
@@ -109,8 +105,9 @@ def read_container(path: Path, limits: "Limits") -> tuple[dict[str, Any], "Array
     try:
         size = os.fstat(file.fileno()).st_size
         if limits.max_bytes is not None and size > limits.max_bytes:
-            message = f"a file may have max_bytes = {limits.max_bytes} bytes; it has {size}. Raise max_bytes."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"a file may have max_bytes = {limits.max_bytes} bytes; it has {size}. Raise max_bytes."
+            )
         if size <= _SMALL and not limits.mapped:
             # One call of the system in place of two for each array: a small model may have hundreds of arrays.
             with file:
@@ -134,25 +131,23 @@ class Limits(NamedTuple):
 def _read_header(file: BinaryIO, members: dict[str, Member], secret: bytes | None) -> dict[str, Any]:
     missing = {"header.json", "header.sha256"} - members.keys()
     if missing:
-        message = f"a model file has a {min(missing)}; this zip archive has none."
-        raise ModelFileError(message)
+        raise ModelFileError(f"a model file has a {min(missing)}; this zip archive has none.")
     # 64 is the number of hexadecimal digits of SHA-256.
     if members["header.json"].size > MAX_HEADER or members["header.sha256"].size != 64:
-        message = f"a header has at most {MAX_HEADER} bytes and its checksum 64; this file declares other sizes."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"a header has at most {MAX_HEADER} bytes and its checksum 64; this file declares other sizes."
+        )
     file.seek(members["header.json"].offset)
     text = file.read(members["header.json"].size)
     file.seek(members["header.sha256"].offset)
     if file.read(64) != hashlib.sha256(text).hexdigest().encode():
-        message = "header.json does not match its checksum; the file is damaged. Copy it again."
-        raise ModelFileError(message)
+        raise ModelFileError("header.json does not match its checksum; the file is damaged. Copy it again.")
     # The signature is checked before the JSON is parsed: unsigned text does not reach the parser.
     if secret is not None:
         check_signature(text, read_signature(file, members), secret)
     header = _parse(text)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        message = f"header.json must be an object whose format is {FORMAT!r}; this one is not."
-        raise ModelFileError(message)
+        raise ModelFileError(f"header.json must be an object whose format is {FORMAT!r}; this one is not.")
     return header
 
 
@@ -178,8 +173,7 @@ def _parse(text: bytes) -> Any:
     # Brackets count +1 and -1 outside of texts; the running sum is the depth, found without recursion.
     brackets = np.frombuffer(_leave_out_texts(text).translate(_SIGNS, _NO_BRACKETS), np.int8)
     if np.max(np.cumsum(brackets, dtype=np.int32), initial=0) > MAX_NESTING:
-        message = f"the header may nest {MAX_NESTING} brackets; this one nests more."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the header may nest {MAX_NESTING} brackets; this one nests more.")
     try:
         return json.loads(
             text.decode("ascii"),
@@ -189,15 +183,13 @@ def _parse(text: bytes) -> Any:
             parse_constant=_refuse_number,
         )
     except (ValueError, RecursionError) as error:
-        message = f"header.json must be plain JSON in ASCII; {str(error)[:200]}."
-        raise ModelFileError(message) from error
+        raise ModelFileError(f"header.json must be plain JSON in ASCII; {str(error)[:200]}.") from error
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        message = "a key comes twice in one object"
-        raise ValueError(message)
+        raise ValueError("a key comes twice in one object")
     return result
 
 
@@ -206,14 +198,12 @@ def _small_integer(digits: str) -> int:
     if len(digits) <= 15:
         return int(digits)
     if len(digits) > 17 or abs(int(digits)) > 2**53:
-        message = f"the integer {digits[:20]} has more than 53 bits"
-        raise ValueError(message)
+        raise ValueError(f"the integer {digits[:20]} has more than 53 bits")
     return int(digits)
 
 
 def _refuse_number(digits: str) -> Any:
-    message = f"the number {digits[:20]} is not an integer"
-    raise ValueError(message)
+    raise ValueError(f"the number {digits[:20]} is not an integer")
 
 
 class ArrayReader:
@@ -227,14 +217,14 @@ class ArrayReader:
     def read_all(self, entries: Any) -> list[Array]:
         """Read every array; the entries and the members must correspond one to one."""
         if not isinstance(entries, list):
-            message = "the header must list the arrays; this one does not."
-            raise ModelFileError(message)
+            raise ModelFileError("the header must list the arrays; this one does not.")
         names = [_array_name(index) for index in range(len(entries))]
         # The symmetric difference also finds members that no entry of the header describes.
         strangers = (self._members.keys() - {"header.hmac"}) ^ {"header.json", "header.sha256", *names}
         if strangers:
-            message = f"members and header must list the same arrays; they differ in {min(strangers)[:40]!r}."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"members and header must list the same arrays; they differ in {min(strangers)[:40]!r}."
+            )
         source = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._mapped else None
         return [self._read(self._members[name], entry, source) for name, entry in zip(names, entries, strict=True)]
 
@@ -249,14 +239,12 @@ class ArrayReader:
         if source is None:
             array = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
         elif member.offset % ALIGNMENT:
-            message = f"only arrays aligned to {ALIGNMENT} bytes can be mapped; load with mmap_mode=None."
-            raise ModelFileError(message)
+            raise ModelFileError(f"only arrays aligned to {ALIGNMENT} bytes can be mapped; load with mmap_mode=None.")
         else:
             array = np.ndarray(shape, dtype, source, member.offset, order=order)  # type: ignore[arg-type]
         flat = array.reshape(-1, order=order)
         if self._fill(member, memoryview(flat.view(np.uint8)), read=source is None) != entry["sha256"]:
-            message = "an array does not match its checksum; the file is damaged. Copy it again."
-            raise ModelFileError(message)
+            raise ModelFileError("an array does not match its checksum; the file is damaged. Copy it again.")
         check_values(flat)
         return array if dtype.isnative else np.asarray(array, dtype=dtype.newbyteorder("="))
 
@@ -277,27 +265,27 @@ class ArrayReader:
     def _read_chunk(self, chunk: memoryview, read: bool) -> None:
         """Read the next bytes of the file into `chunk`, unless it is mapped there already."""
         if read and self._file.readinto(chunk) != len(chunk):
-            message = "an array ends too early; the file is truncated."
-            raise ModelFileError(message)
+            raise ModelFileError("an array ends too early; the file is truncated.")
 
 
 def _check_entry(entry: Any, size: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:
     """Return the dtype, shape and order of a described array, which must need exactly the member's bytes."""
     if not isinstance(entry, dict) or entry.keys() != _ARRAY_FIELDS:
-        message = f"an array is described by {', '.join(sorted(_ARRAY_FIELDS))}; one entry is not."
-        raise ModelFileError(message)
+        raise ModelFileError(f"an array is described by {', '.join(sorted(_ARRAY_FIELDS))}; one entry is not.")
     shape, order = entry["shape"], entry["order"]
     dtype = parse_dtype(entry["dtype"])
     if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(map(_is_length, shape)):
-        message = f"a shape is a list of at most {MAX_DIMENSIONS} integers in [0, 2**48]; got {str(shape)[:80]}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"a shape is a list of at most {MAX_DIMENSIONS} integers in [0, 2**48]; got {str(shape)[:80]}."
+        )
     # Python's integers cannot overflow here, as a product of int64 would for a forged shape.
     needed = dtype.itemsize
     for length in shape:
         needed *= length
     if order not in ("C", "F") or type(entry["bytes"]) is not int or not needed == entry["bytes"] == size:
-        message = f"an array of {entry['dtype']} and shape {shape} needs {needed} bytes in order C or F; it has {size}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"an array of {entry['dtype']} and shape {shape} needs {needed} bytes in order C or F; it has {size}."
+        )
     return dtype, tuple(shape), order
 
 

@@ -12,8 +12,6 @@ from mercer._base.model_file.archive import read_members
 from mercer._base.model_file.container import Limits, read_container, read_signature
 from mercer._base.model_file.signature import Key, split_signature
 
-__all__ = ["FileDescription", "describe_file"]
-
 # What loading has checked when it succeeds, in the order in which it does.
 _CHECKS = (
     "container: stored members that do not overlap and lie in the file",

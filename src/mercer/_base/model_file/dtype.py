@@ -7,8 +7,6 @@ import numpy as np
 
 from mercer.errors import ModelFileError
 
-__all__ = ["check_values", "parse_dtype", "spell_dtype"]
-
 # Written out instead of handed to numpy.dtype, which also reads lists of fields, object pointers and foreign sizes.
 # The digits bound an item to 10 MB, so that even an empty array costs nothing.
 _SPELLING = re.compile(
@@ -32,8 +30,7 @@ def parse_dtype(spelling: Any) -> np.dtype[Any]:
     if isinstance(spelling, str) and spelling in _USUAL:
         return _USUAL[spelling]
     if not isinstance(spelling, str) or _SPELLING.fullmatch(spelling) is None:
-        message = f"an array type must be one of the documented spellings; got {str(spelling)[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"an array type must be one of the documented spellings; got {str(spelling)[:40]!r}.")
     return np.dtype(spelling)
 
 
@@ -43,8 +40,6 @@ def check_values(flat: np.ndarray[Any, Any]) -> None:
         return
     # The largest byte decides: any byte but 0 and 1 makes NumPy's boolean operations undefined.
     if flat.dtype.kind == "b" and flat.view(np.uint8).max() > 1:
-        message = "a truth value must be the byte 0 or 1; the array holds others."
-        raise ModelFileError(message)
+        raise ModelFileError("a truth value must be the byte 0 or 1; the array holds others.")
     if flat.dtype.kind == "U" and flat.view("<u4").max() > _LAST_CODE_POINT:
-        message = "text must consist of Unicode code points; the array holds larger numbers."
-        raise ModelFileError(message)
+        raise ModelFileError("text must consist of Unicode code points; the array holds larger numbers.")

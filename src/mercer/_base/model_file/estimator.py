@@ -14,7 +14,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from mercer._base.guard import note_loaded, note_state
-from mercer._base.guard.soundness import check_estimator, check_record, drop_old_names
+from mercer._base.guard.soundness import check_estimator, check_record
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
@@ -22,8 +22,6 @@ from mercer._base.model_file.shown import check_column_counts, check_part_names
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
-
-__all__ = ["is_registered"]
 
 # Callbacks follow one fit on one machine; they are not part of the model.
 _CALLBACKS = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx"}
@@ -83,11 +81,11 @@ def _check_name(name: Any, cls: type, where: str) -> None:
     if name in _list_harmless(cls):
         return
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
-        message = f"{where}: an attribute's name must be an identifier; got {str(name)[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{where}: an attribute's name must be an identifier; got {str(name)[:40]!r}.")
     if _hides(name, cls):
-        message = f"{where}: an attribute may not hide a method or property; {cls.__name__}.{name[:40]} does."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"{where}: an attribute may not hide a method or property; {cls.__name__}.{name[:40]} does."
+        )
 
 
 def _hides(name: str, cls: type) -> bool:
@@ -112,14 +110,16 @@ def _list_harmless(cls: type) -> frozenset[str]:
 def _check_memory(attributes: dict[str, Any], where: str) -> None:
     """Refuse a cache folder: a later fit would unpickle, and so execute, whatever an enemy has put there."""
     if attributes.get("memory") is not None:
-        message = f"{where}.memory must be None; a cache is not part of a model. Call set_params(memory=None) first."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"{where}.memory must be None; a cache is not part of a model. Call set_params(memory=None) first."
+        )
     for name, value in attributes.items():
         # A search sets parameters of its estimator when it is fitted again.
         for grid in value if isinstance(value, _SEQUENCES) else (value,):
             if isinstance(grid, dict) and any(_names_folder(*item) for item in grid.items()):
-                message = f"{where}.{name} may not set `memory`; a cache is not part of a model. Take it out."
-                raise ModelFileError(message)
+                raise ModelFileError(
+                    f"{where}.{name} may not set `memory`; a cache is not part of a model. Take it out."
+                )
 
 
 def _names_folder(key: Any, values: Any) -> bool:
@@ -134,11 +134,10 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
     cls = class_of(key)
     params, state, requests = (node[name] for name in ("params", "state", "requests"))
     if not all(isinstance(part, dict) for part in (params, state, requests)) or params.keys() & state.keys():
-        message = f"{key} must have disjoint parameters and attributes; it has not."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{key} must have disjoint parameters and attributes; it has not.")
     # Old attributes are migrated before they are checked, so the checks know the present version only.
     attributes = {name: decoder.decode(item) for name, item in {**params, **state}.items()}
-    attributes = drop_old_names(cls, migrate_state(cls, key, attributes, node["version"]))
+    attributes = migrate_state(cls, key, attributes, node["version"])
     for name in attributes:
         _check_name(name, cls, key)
     _check_memory(attributes, key)
@@ -165,11 +164,10 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
 def _check_parameters(cls: type, params: dict[str, Any]) -> None:
     strangers = params.keys() - _parameters(cls).keys()
     if strangers:
-        message = (
+        raise ModelFileError(
             f"{cls.__name__} has parameters {', '.join(_parameters(cls))}; the file also has {min(strangers)[:40]}. "
             f"Install the versions that wrote it, which its header lists."
         )
-        raise ModelFileError(message)
 
 
 def _defaults(cls: type, key: str, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -180,8 +178,7 @@ def _defaults(cls: type, key: str, attributes: dict[str, Any]) -> dict[str, Any]
     missing = {name: item for name, item in _parameters(cls).items() if name not in attributes}
     lost = [name for name, item in missing.items() if item.default is item.empty or key.startswith("mercer.")]
     if lost:
-        message = f"{key} must have the parameter {lost[0]}; the file has no value for it."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{key} must have the parameter {lost[0]}; the file has no value for it.")
     return {name: item.default for name, item in missing.items()}
 
 
@@ -207,8 +204,7 @@ def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> 
     if not requests:
         return
     if not requests.keys() <= set(_ROUTED):
-        message = f"metadata is requested for {', '.join(_ROUTED)}; got {min(requests)[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"metadata is requested for {', '.join(_ROUTED)}; got {min(requests)[:40]!r}.")
     # The charge is for objects that scikit-learn makes for the requests, which the size of the node does not show.
     decoder.charge(2**14)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -253,8 +249,7 @@ def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     known = names or dataclasses.is_dataclass(cls)
     defaults = _find_defaults(cls)
     if not known or not isinstance(nodes, dict) or not set(names) - defaults.keys() <= nodes.keys() <= set(names):
-        message = f"the record {str(key)[:40]} has the fields {', '.join(names)}; the file has others."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the record {str(key)[:40]} has the fields {', '.join(names)}; the file has others.")
     # A field that was added to the class after the file was written has its default.
     values = {name: decoder.decode(nodes[name]) if name in nodes else defaults[name] for name in names}
     if issubclass(cls, tuple):

@@ -11,8 +11,6 @@ from typing import Any
 from mercer._version import __version__
 from mercer.errors import ModelFileError
 
-__all__ = ["MIGRATIONS", "MOVED", "SCHEMA", "migrate_header", "migrate_state"]
-
 SCHEMA = 1
 
 # From the header of schema n to that of schema n + 1.
@@ -26,13 +24,11 @@ def migrate_header(header: dict[str, Any]) -> dict[str, Any]:
     """Bring a header to the present schema, one step at a time."""
     schema = header.get("schema")
     if type(schema) is not int or schema < 1:
-        message = f"the schema must be an integer in [1, {SCHEMA}]; got {str(schema)[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the schema must be an integer in [1, {SCHEMA}]; got {str(schema)[:40]!r}.")
     if schema > SCHEMA:
-        message = (
+        raise ModelFileError(
             f"this mercer ({__version__}) reads schemas up to {SCHEMA}; the file has schema {schema}. {_cure(header)}"
         )
-        raise ModelFileError(message)
     # Step k brings schema k to k + 1, so a new schema needs one function and not one for each older schema.
     while schema < SCHEMA:
         header = MIGRATIONS[schema](header)
@@ -52,8 +48,9 @@ def migrate_state(cls: Any, key: str, state: dict[str, Any], version: Any) -> di
     """Bring the state of one object to the class's present version."""
     present = getattr(cls, "_file_version", 1)
     if type(version) is not int or not 1 <= version <= present:
-        message = f"{key} has file versions in [1, {present}]; got {str(version)[:40]}. Install a newer mercer."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"{key} has file versions in [1, {present}]; got {str(version)[:40]}. Install a newer mercer."
+        )
     if version == present:
         return state
     return cls._migrate(state, version)

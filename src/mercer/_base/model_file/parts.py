@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PART_MAKERS"]
-
 
 @cache
 def _fit_calibrated(method: str) -> Any:

@@ -7,8 +7,6 @@ import numpy as np
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes, integer
 from mercer.errors import ModelFileError
 
-__all__: list[str] = []
-
 _BIT_GENERATORS: dict[str, type[np.random.BitGenerator]] = {
     kind.__name__: kind
     for kind in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
@@ -97,8 +95,7 @@ def _read_seed(node: dict[str, Any], decoder: Decoder) -> np.random.SeedSequence
 def _bit_generator(state: dict[str, Any]) -> type[np.random.BitGenerator]:
     name = state.get("bit_generator")
     if not isinstance(name, str) or name not in _BIT_GENERATORS:
-        message = f"the bit generator must be one of {', '.join(_BIT_GENERATORS)}; got {str(name)[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the bit generator must be one of {', '.join(_BIT_GENERATORS)}; got {str(name)[:40]!r}.")
     return _BIT_GENERATORS[name]
 
 
@@ -117,5 +114,4 @@ def _check_like(value: Any, model: Any, name: str) -> None:
     elif alike and isinstance(model, str):
         alike = value == model
     if not alike:
-        message = f"the random state must be one that NumPy made; its {name} is not."
-        raise ModelFileError(message)
+        raise ModelFileError(f"the random state must be one that NumPy made; its {name} is not.")

@@ -19,17 +19,6 @@ from mercer._families import FAMILIES
 from mercer._plain import PLAIN
 from mercer.errors import ModelFileError
 
-__all__ = [
-    "class_of",
-    "function_of",
-    "import_family",
-    "key_of_class",
-    "key_of_function",
-    "key_of_record",
-    "key_of_scalar_type",
-    "scalar_type_of",
-]
-
 _CLASSES: dict[str, tuple[str, ...]] = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
     "sklearn.compose": ("ColumnTransformer", "TransformedTargetRegressor", "make_column_selector"),
@@ -107,8 +96,7 @@ def class_of(key: Any) -> type:
         cls = _find_class(MOVED.get(key, key))
         if cls is not None:
             return cls
-    message = f"classes come from mercer's registry; {str(key)[:80]!r} is not in it."
-    raise ModelFileError(message)
+    raise ModelFileError(f"classes come from mercer's registry; {str(key)[:80]!r} is not in it.")
 
 
 def _find_class(key: str) -> type | None:
@@ -187,8 +175,7 @@ def _home(cls: type) -> str:
 def function_of(key: Any) -> Callable[..., Any]:
     """Return the function of a key; raise ModelFileError if the key is not in the registry."""
     if not isinstance(key, str) or key not in _FUNCTION_KEYS:
-        message = f"functions come from mercer's registry; {str(key)[:80]!r} is not in it."
-        raise ModelFileError(message)
+        raise ModelFileError(f"functions come from mercer's registry; {str(key)[:80]!r} is not in it.")
     module, name = _FUNCTION_KEYS[key]
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function

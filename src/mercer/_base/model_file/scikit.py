@@ -20,8 +20,6 @@ from mercer._base.model_file.registry import (
 )
 from mercer.errors import ModelFileError
 
-__all__: list[str] = []
-
 _DISTRIBUTIONS = (
     *("beta", "expon", "gamma", "halfnorm", "laplace", "lognorm", "loguniform", "norm", "reciprocal", "truncnorm"),
     *("uniform", "bernoulli", "binom", "geom", "poisson", "randint"),
@@ -77,8 +75,7 @@ def _read_scorer(node: dict[str, Any], decoder: Decoder) -> Any:
 
     # Only names that scikit-learn lists are accepted; a file cannot name a function to call.
     if node["name"] not in get_scorer_names() or not isinstance(node["requests"], dict):
-        message = f"a scorer must be one that get_scorer knows; got {str(node['name'])[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"a scorer must be one that get_scorer knows; got {str(node['name'])[:40]!r}.")
     decoder.charge(2**14)
     scorer = get_scorer(node["name"])
     read_requests(scorer, node["requests"], decoder)
@@ -106,8 +103,7 @@ def _read_own_score(node: dict[str, Any], decoder: Decoder) -> Any:
     decoder.charge(2**12)
     estimator = decoder.decode(node["estimator"])
     if not is_registered(estimator):
-        message = f"only an estimator has a score; got {type(estimator).__name__}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"only an estimator has a score; got {type(estimator).__name__}.")
     return check_scoring(estimator)
 
 
@@ -132,8 +128,9 @@ def _read_distribution(node: dict[str, Any], decoder: Decoder) -> Any:
     import scipy.stats
 
     if node["name"] not in _DISTRIBUTIONS or not isinstance(node["named"], dict):
-        message = f"a distribution must be one of {', '.join(_DISTRIBUTIONS)}; got {str(node['name'])[:40]!r}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"a distribution must be one of {', '.join(_DISTRIBUTIONS)}; got {str(node['name'])[:40]!r}."
+        )
     decoder.charge(2**16)  # scipy.stats takes about a millisecond and tens of kilobytes for each
     arguments = decoder.decode_all(node["args"])
     named = {name: decoder.decode(item) for name, item in node["named"].items()}
@@ -158,13 +155,13 @@ def _read_spline(node: dict[str, Any], decoder: Decoder) -> Any:
 
     knots, coefficients = (decoder.decode_as(node[name], np.ndarray) for name in ("t", "c"))
     if knots.dtype != float or coefficients.dtype != float:
-        message = f"a spline must have float64 knots and coefficients; got {knots.dtype} and {coefficients.dtype}."
-        raise ModelFileError(message)
+        raise ModelFileError(
+            f"a spline must have float64 knots and coefficients; got {knots.dtype} and {coefficients.dtype}."
+        )
     decoder.charge(knots.nbytes + coefficients.nbytes + 2**12)
     degree, extrapolate, axis = (decoder.decode(node[name]) for name in ("k", "extrapolate", "axis"))
     try:
         BSpline(knots, coefficients, degree, extrapolate=extrapolate, axis=axis)
     except (ValueError, TypeError, IndexError) as error:
-        message = f"a spline's knots, coefficients and degree must agree; {str(error)[:120]}."
-        raise ModelFileError(message) from error
+        raise ModelFileError(f"a spline's knots, coefficients and degree must agree; {str(error)[:120]}.") from error
     return BSpline.construct_fast(knots, coefficients, degree, extrapolate, axis)  # unlike the above, keeps the layout

@@ -13,8 +13,6 @@ from scipy.sparse import issparse
 
 from mercer.errors import ModelFileError
 
-__all__ = ["check_column_counts", "check_part_names"]
-
 # Parameters that are lists of (name, part, ...).
 _LISTS = ("estimators", "steps", "transformers", "transformer_list")
 # Lists that hold nothing but such tuples, whatever the class.
@@ -35,21 +33,20 @@ def check_part_names(attributes: dict[str, Any], where: str) -> None:
             continue
         for pair in pairs:
             if parameter in _STRICT and not _is_named(pair):
-                message = f"{where}.{parameter}: each part must come after its name; got {str(pair)[:40]!r}."
-                raise ModelFileError(message)
+                raise ModelFileError(
+                    f"{where}.{parameter}: each part must come after its name; got {str(pair)[:40]!r}."
+                )
             name = pair[0] if isinstance(pair, tuple | list) and pair else None
             if isinstance(name, str) and not _is_harmless(name):
-                message = (
+                raise ModelFileError(
                     f"{where}.{parameter}: the name of a part must have at most {_LONGEST} letters, digits, spaces and "
                     f"signs such as - . : = ( ), without quotes, brackets, repetitions; got {name[:40]!r}. Rename it."
                 )
-                raise ModelFileError(message)
             if isinstance(pair, tuple | list) and len(pair) > 1 and not _is_part(pair[1]):
-                message = (
+                raise ModelFileError(
                     f"{where}.{parameter}: a part must be an estimator, a word such as 'drop', or None; got "
                     f"{type(pair[1]).__name__}."
                 )
-                raise ModelFileError(message)
 
 
 def check_column_counts(model: Any, where: str) -> None:
@@ -57,8 +54,7 @@ def check_column_counts(model: Any, where: str) -> None:
     for name in ("n_features_in_", "_n_features_out"):
         count = vars(model).get(name)
         if isinstance(count, int | float | np.number) and count > _FEW_COLUMNS and count not in _list_sizes(model):
-            message = f"{where}.{name} must be the length of one of its arrays; got {str(count)[:40]}."
-            raise ModelFileError(message)
+            raise ModelFileError(f"{where}.{name} must be the length of one of its arrays; got {str(count)[:40]}.")
 
 
 def _list_sizes(model: Any) -> set[Any]:

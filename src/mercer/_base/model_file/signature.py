@@ -12,8 +12,6 @@ from pathlib import Path
 
 from mercer.errors import ModelFileError, ParameterError
 
-__all__ = ["MAX_SIGNATURE", "Key", "check_signature", "find_key_id", "read_key", "sign", "split_signature"]
-
 Key = bytes | str | os.PathLike[str]
 
 # Bytes of the shortest key: fewer than 128 bits could be guessed.
@@ -34,11 +32,10 @@ def read_key(key: Key, subject: str) -> bytes:
     else:
         secret = bytes(key) if isinstance(key, bytes | bytearray | memoryview) else b""
     if not _SHORTEST <= len(secret) <= _LONGEST:
-        message = (
+        raise ParameterError(
             f"{subject}: key must be bytes, or the path of a file, of {_SHORTEST} to {_LONGEST} bytes; got "
             f"{len(secret)}. Make one with secrets.token_bytes(32)."
         )
-        raise ParameterError(message)
     return secret
 
 
@@ -57,25 +54,22 @@ def split_signature(signature: bytes) -> tuple[str, str]:
     """Return the id of the key and the digest that a file's signature holds."""
     match = _FORM.fullmatch(signature)
     if match is None:
-        message = "header.hmac must be an HMAC-SHA256 signature; the file is damaged or of a newer version."
-        raise ModelFileError(message)
+        raise ModelFileError("header.hmac must be an HMAC-SHA256 signature; the file is damaged or of a newer version.")
     return match.group(1).decode(), match.group(2).decode()
 
 
 def check_signature(header: bytes, signature: bytes | None, secret: bytes) -> None:
     """Raise ModelFileError unless the header was signed with this key."""
     if signature is None:
-        message = (
+        raise ModelFileError(
             "a key was given, but the file is not signed. Save it with save(..., key=...), or load it without a key "
             "if you know where it comes from."
         )
-        raise ModelFileError(message)
     key_id, digest = split_signature(signature)
     right = hmac.new(secret, header, hashlib.sha256).hexdigest()
     # The comparison takes the same time wherever the digests differ, so its duration tells nothing about the right one.
     if not hmac.compare_digest(right, digest):
-        message = (
+        raise ModelFileError(
             f"the signature is not that of this key (id {find_key_id(secret)}; the file names {key_id}). The file was "
             f"changed, or signed with another key. Ask for it again, or give the key that signed it."
         )
-        raise ModelFileError(message)

@@ -10,8 +10,6 @@ from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing,
 from mercer._solver.neighbours import nearest_rows
 from mercer._types import Array, Rows
 
-__all__ = ["NEIGHBOUR_PARAMETERS", "NeighbourSearch"]
-
 # The parameters that say who is near whom, with scikit-learn's names.
 NEIGHBOUR_PARAMETERS: dict[str, Rule] = {
     "n_neighbors": Integer(1),

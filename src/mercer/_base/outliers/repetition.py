@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["NeighbourShares", "count_others", "put_own_first", "share_neighbours"]
-
 
 @dataclass(frozen=True, eq=False)
 class NeighbourShares:
@@ -87,9 +85,8 @@ def count_others(subject: str, weight: Array) -> int:
     # Sums of weights such as 0.1 fall short of whole numbers by rounding.
     others = int(np.floor(total * (1.0 + 1e-12))) - 1
     if others < 1:
-        message = (
+        raise DataError(
             f"{subject}: sample_weight counts rows, and neighbours need at least 2 rows; got weights with the sum "
             f"{total:g}. Multiply the weights so that a usual row weighs 1."
         )
-        raise DataError(message)
     return others

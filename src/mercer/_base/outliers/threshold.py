@@ -15,8 +15,6 @@ from mercer._source.placement import Placement, is_on_device
 from mercer._stored import Stored, floats
 from mercer._types import Array
 
-__all__ = ["CONTAMINATION", "Detector", "find_offset", "label_scores"]
-
 # The share of outliers among the rows of a fit; more than half of them cannot be the exception.
 CONTAMINATION = Choice("auto") | Real(0, 0.5, closed="right")
 

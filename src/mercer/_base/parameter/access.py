@@ -7,8 +7,6 @@ from mercer._base.interface import BaseEstimator
 from mercer._base.parameter.declaration import Declared
 from mercer._base.parameter.rules import are_plain_values
 
-__all__ = ["DeclaredEstimator"]
-
 # What scikit-learn's clone hands on beside the parameters, if an instance has it.
 _CLONED_NAMES = frozenset({"_skl_callbacks", "_metadata_request", "_sklearn_output_config"})
 

@@ -22,8 +22,6 @@ from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, overloa
 
 from mercer._base.parameter.rules import Rule
 
-__all__ = ["Declared", "attribute", "parameter"]
-
 T = TypeVar("T")
 # Stands for a default that was not given: None is a default.
 _MISSING: Any = inspect.Parameter.empty
@@ -71,8 +69,7 @@ def parameter(rule: Rule, *, default: Any = _MISSING, kw_only: bool = True, afte
         The parameter that precedes this one in the signature; by default that of the line above.
     """
     if isinstance(default, list | dict | set):
-        message = f"the default {default!r} could be changed by one instance for all; take None or a tuple."
-        raise TypeError(message)
+        raise TypeError(f"the default {default!r} could be changed by one instance for all; take None or a tuple.")
     return _Parameter(rule, default, kw_only, after)
 
 
@@ -145,10 +142,9 @@ def _order_parameters(cls: type) -> dict[str, _Parameter]:
                 continue
             if one.after is not None:
                 if one.after not in order:
-                    message = (
+                    raise TypeError(
                         f"{base.__name__}: {name} is declared after {one.after!r}, which is no parameter above it."
                     )
-                    raise TypeError(message)
                 place = order.index(one.after) + 1
             order.insert(place, name)
             parameters[name] = one
@@ -192,5 +188,4 @@ def _refuse_arguments(constructor: Callable[..., None], args: Any, kwargs: Any) 
         inspect.signature(constructor).bind(None, *args, **kwargs)
     except TypeError as error:
         words = str(error).replace("multiple values", "got multiple values")
-        message = f"{constructor.__qualname__}() {words}"
-        raise TypeError(message) from None
+        raise TypeError(f"{constructor.__qualname__}() {words}") from None

@@ -14,25 +14,6 @@ import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = [
-    "Array",
-    "Boolean",
-    "Choice",
-    "Function",
-    "HasFit",
-    "Instance",
-    "Integer",
-    "MetricName",
-    "Nothing",
-    "Real",
-    "Rule",
-    "Seed",
-    "Text",
-    "are_plain_values",
-    "check_parameters",
-    "is_accepted",
-]
-
 # Names of metrics that scikit-learn's functions of pairs know, and "precomputed".
 METRICS = (
     *("euclidean", "l2", "l1", "manhattan", "cityblock", "braycurtis", "canberra", "chebyshev", "correlation"),
@@ -287,8 +268,7 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
         return
     for (name, rule), value in zip(rules.items(), given, strict=True):
         if not is_accepted(rule, value):
-            message = f"{subject}: {name} must be {rule.text}; got {value!r:.500}."
-            raise ParameterError(message)
+            raise ParameterError(f"{subject}: {name} must be {rule.text}; got {value!r:.500}.")
     if all(map(_PLAIN.__contains__, map(type, given))):
         if len(_passed) >= _MOST_CLASSES:
             _passed.clear()

@@ -12,8 +12,6 @@ import numpy as np
 
 from mercer._base import interface
 
-__all__ = ["ClassifierMixin", "RegressorMixin", "compute_accuracy", "compute_determination"]
-
 # Kinds of NumPy types whose values are labels as they are: integers of both kinds, booleans, texts.
 _LABELS = {"i": "integer", "u": "integer", "b": "boolean", "U": "text"}
 

@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["assign_bins"]
-
 real = cython.fused_type(cython.float, cython.double)
 code = cython.fused_type(cython.uchar, cython.ushort)
 # Rows whose columns are searched one after the other: their values stay in the first-level cache.

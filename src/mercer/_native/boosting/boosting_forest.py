@@ -7,8 +7,6 @@ A leaf is its own left child and has an infinite threshold, so that rows that re
 
 import cython
 
-__all__ = ["add_bin_values", "add_scores"]
-
 real = cython.fused_type(cython.float, cython.double)
 code = cython.fused_type(cython.uchar, cython.ushort)
 # Rows that pass through all trees before the next ones, so that they stay in a cache.

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.boosting import slopes
 
-__all__ = ["compute_loss", "fold"]
-
 
 def compute_loss(
     loss: cython.int,

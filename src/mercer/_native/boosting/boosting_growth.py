@@ -26,8 +26,6 @@ else:
     from mercer._native.boosting import words as pairs
     from mercer._native.shared import team, team_items
 
-__all__ = ["TreeTasks"]
-
 
 @cython.cclass
 class TreeTasks:

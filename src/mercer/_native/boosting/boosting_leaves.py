@@ -13,8 +13,6 @@ else:
     from mercer._native.boosting import gains, leaves
     from mercer._native.shared import team
 
-__all__ = ["TreeLeader"]
-
 # What follows after a leaf was opened: nothing, since no leaf is left to split; split its rows; split them and search
 # its children; or make room for more nodes or histograms before.
 _NOTHING = cython.declare(cython.int, 0)

@@ -8,8 +8,6 @@ each size; a column is added or removed in O(depth).
 
 import cython
 
-__all__ = ["add_shares"]
-
 
 @cython.cclass
 class Forest:

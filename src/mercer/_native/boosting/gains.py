@@ -15,8 +15,6 @@ import numpy
 
 from mercer._native.boosting import leaves
 
-__all__ = ["describe_cut", "search_column"]
-
 # Ways: the bins up to one go left, or these and the missing values, or the lowest categories, or the highest ones.
 BINS = 0
 BINS_AND_MISSING = 1

@@ -7,8 +7,6 @@ node is to be split, or was; a node with the left child 0 is a leaf.
 
 import cython
 
-__all__ = ["clip_value", "describe", "fork", "make_leaf", "may_split", "measure_saving", "pop", "push"]
-
 # Columns of `numbers`: left child (the right one is next), depth, row of its histogram, rows; the sums of gradients in
 # quanta, and of curvatures in quanta above the bits that count rows; the column of the split, its last bin on the left,
 # whether missing values go left, and the two words of the left child.

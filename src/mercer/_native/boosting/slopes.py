@@ -12,8 +12,6 @@ from mercer._native.boosting import leaves
 from mercer._native.boosting import words as pairs
 from mercer._native.shared import inline as elementary
 
-__all__ = ["add_undrawn", "add_values", "compute_loss", "list_undrawn"]
-
 SQUARED = 1
 LOGISTIC = 2
 SOFTMAX = 3

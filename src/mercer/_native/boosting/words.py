@@ -4,8 +4,6 @@ import numpy
 
 from mercer._native.boosting import leaves
 
-__all__ = ["add_rows", "clear", "draw_rows", "gather", "part_rows", "quantise", "subtract"]
-
 
 def add_rows(bins, start, words, order, first, last, features, chosen, side, n_chosen, parts, member):
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""

@@ -7,8 +7,6 @@ cost. Counting in bins finds the cheapest few hundred of 100 000 candidates in t
 
 import cython
 
-__all__ = ["collect", "count", "find_bin"]
-
 INFINITY = float("inf")
 
 

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.dual import dual_sweep
 
-__all__ = ["choose", "cut", "gather", "place_bins", "sort_candidates", "widen"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 # Marks of a row: it is in a list of violators; it is in the working set.
 _LISTED = cython.declare(cython.uchar, 1)

@@ -18,8 +18,6 @@ else:
     from mercer._native.dual import candidates, dual_sweep, radial, shared_steps
     from mercer._native.shared import team, team_items
 
-__all__ = ["DualTasks"]
-
 # Kinds of task.
 _PACK = cython.declare(cython.int, 0)
 _SQUARE = cython.declare(cython.int, 1)

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["add", "gap", "heap", "mark", "measure", "mirror", "sink", "sort_heap", "value"]
-
 
 def mark(b, lower, upper, kink, slope, first, last, split, rise, fall, ends):
     """Write `rise` and `fall` of coefficients from `first` to `last`, and cost and gain bounds to `ends`."""

@@ -8,8 +8,6 @@ optimality most, max over m of the slope less the least slope of a class with ro
 
 import cython
 
-__all__ = ["descend_rows"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 
 

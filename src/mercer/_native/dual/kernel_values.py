@@ -19,8 +19,6 @@ else:
 
     sqrtf = sqrt
 
-__all__ = ["add_absolute", "exponentials", "powers", "radial", "radial_rows", "slopes", "tangents", "waves"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # The radial profiles by number; mercer.kernels names them in the same order.

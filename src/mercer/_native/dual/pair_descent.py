@@ -19,8 +19,6 @@ if cython.compiled:
 else:
     from mercer._native.dual import dual_sweep, pair_steps, pairs
 
-__all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "measure_value", "mirror"]
-
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
 

@@ -6,8 +6,6 @@ descent solves it, so that a step reads them from neighbouring memory.
 
 import cython
 
-__all__ = ["FLAT", "HAIR", "mark", "move"]
-
 INFINITY = float("inf")
 # Rows of the state: coefficients b, slopes K b + q, what is added to a slope where its coefficient rises and where it
 # falls (+-kink, or infinite at a bound), lower and upper bounds, and the diagonal of K with the ridge of each row.

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["partner", "update"]
-
 # The greatest curvature that is told from others: what a float holds.
 _STEEPEST = 1e38
 

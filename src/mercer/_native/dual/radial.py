@@ -5,9 +5,6 @@ import numpy
 
 from mercer._native.shared import inline
 
-__all__ = ["Extent", "fill", "gather", "multiply", "pack", "pack_columns", "profile"]
-
-
 # Where values are computed; radial.pxd says what each number is.
 Extent = cython.struct(
     first=cython.Py_ssize_t,

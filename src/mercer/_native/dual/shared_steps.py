@@ -17,8 +17,6 @@ import cython
 from mercer._native.dual import pair_steps, pairs
 from mercer._native.shared import team
 
-__all__ = ["clear", "join", "lead", "take_steps"]
-
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = float("inf")
 

@@ -18,8 +18,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import blas, inline, lapack
 
-__all__ = ["Tile", "differentiate", "factorise"]
-
 NAN = cython.declare(cython.double, float("nan"))
 LOG_TWO_PI = cython.declare(cython.double, 1.8378770664093453)
 

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["add_forces", "add_potentials", "move_points"]
-
 # The Gaussian kernel; a positive number is the degrees of freedom of a t kernel.
 _GAUSSIAN = cython.declare(cython.double, 0.0)
 

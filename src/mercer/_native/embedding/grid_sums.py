@@ -10,8 +10,6 @@ if cython.compiled:
 else:
     from mercer._native.embedding import map_cells
 
-__all__ = ["attract_rows", "read_grid", "spread_points"]
-
 
 @cython.cfunc
 @cython.nogil

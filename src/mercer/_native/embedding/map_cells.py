@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["attract", "walk", "width"]
-
 _ONE = numpy.float32(1.0)
 
 

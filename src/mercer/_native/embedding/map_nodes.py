@@ -10,8 +10,6 @@ import cython
 
 from mercer._native.embedding import map_cells
 
-__all__ = ["fill_leaf", "join_nodes", "set_reach", "sort_points", "split"]
-
 
 def split(
     keys: cython.float[::1],

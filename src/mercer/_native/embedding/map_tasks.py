@@ -16,8 +16,6 @@ else:
     from mercer._native.embedding import map_cells, map_nodes
     from mercer._native.shared import inline, team, team_items
 
-__all__ = ["MapTasks", "MapTree", "repel"]
-
 # Kinds of task.
 _FORCES = cython.declare(cython.int, 0)
 _MOVE = cython.declare(cython.int, 1)

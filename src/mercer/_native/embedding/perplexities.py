@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["match_perplexity"]
-
 # Bracket of log(beta times the mean squared distance): a Gaussian e^20 times narrower than the distances, or wider, has
 # the perplexity of its limit to 1e-8.
 _LOWEST = cython.declare(cython.double, -20.0)

@@ -17,8 +17,6 @@ else:
 
     from mercer._native.shared import inline
 
-__all__ = ["solve_rows"]
-
 # A slope below this share of the terms that it is the sum of is zero: some thousand roundings.
 _ZERO = cython.declare(cython.double, 1e-12)
 # A pivot below this share of its diagonal entry is zero: the passive components are linearly dependent.

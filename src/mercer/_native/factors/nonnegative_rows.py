@@ -13,8 +13,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import blas, inline
 
-__all__ = ["descend_and_multiply", "descend_rows"]
-
 # Rows in a tile: two vectors of eight float64.
 _LANES = cython.declare(cython.Py_ssize_t, 16)
 

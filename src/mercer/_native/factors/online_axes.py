@@ -12,8 +12,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["follow_rows"]
-
 # The numbers of the rules; 0 is Hebb's.
 _OJA = cython.declare(cython.int, 1)
 _SANGER = cython.declare(cython.int, 2)

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["multiply_sampled"]
-
 index = cython.fused_type(cython.int, cython.longlong)
 
 

@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["add_family_scores", "bin_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -12,19 +12,6 @@ from mercer._native.shared import inline
 
 INFINITY = float("inf")
 
-__all__ = [
-    "add",
-    "add_logs",
-    "choose_split",
-    "count_cells",
-    "describe_operand",
-    "map_axes",
-    "maximise",
-    "multiply",
-    "multiply_into",
-    "pass_down",
-]
-
 # Columns of `slots`.
 BASE = 0
 KIND = 1

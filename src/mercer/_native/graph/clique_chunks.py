@@ -9,8 +9,6 @@ import cython
 
 from mercer._native.graph import clique_axes, table_rows
 
-__all__ = ["add_chunks", "choose_cut", "count_chunks", "share_slots"]
-
 # Cells of a clique from which it is cut: some 0.3 ms of work, ten times what passing a chunk to a thread takes.
 LARGE_CLIQUE = 262144
 # Most chunks of a clique.

@@ -4,8 +4,6 @@ import cython
 
 from mercer._native.shared import inline as elementary
 
-__all__ = ["draw_state"]
-
 
 def draw_state(log_weights: cython.double[::1], q: cython.Py_ssize_t, chance: cython.double) -> cython.Py_ssize_t:
     """Return a state of `q`, drawn by a number uniform in [0, 1); the log weights become cumulative weights."""

@@ -8,8 +8,6 @@ ordering algorithm), and unknowns with equal lists are merged and eliminated tog
 
 import cython
 
-__all__ = ["Elimination", "eliminate"]
-
 # Rows of `table`, which has a column for each unknown; an eliminated one gives its number to its element.
 # The place of its list, how long it is, and how many elements lead it.
 BEGIN = cython.declare(cython.Py_ssize_t, 0)

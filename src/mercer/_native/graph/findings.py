@@ -6,8 +6,6 @@ the n_shared[c] ones that it shares with its parent first. An observed variable 
 
 import cython
 
-__all__ = ["mark_touched", "mark_units", "set_lengths", "set_sizes", "trace_back"]
-
 
 def set_lengths(
     card: cython.Py_ssize_t[::1], code: cython.Py_ssize_t[::1], length: cython.Py_ssize_t[::1]

@@ -15,8 +15,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["add_site", "choose_states", "sum_pairs", "sum_site"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 
 

@@ -14,11 +14,6 @@ if cython.compiled:
 else:
     from mercer._native.graph import clique_axes, clique_chunks, findings, table_rows
 
-__all__ = [
-    "Case", "Tree", "close_pass", "collect", "distribute", "explain", "lay_out", "measure_evidence", "open_pass",
-    "run_cases", "run_chunk", "write_belief", "write_marginals",
-]  # fmt: skip
-
 INFINITY = cython.declare(cython.double, float("inf"))
 
 

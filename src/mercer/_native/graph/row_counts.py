@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["count_cells", "count_extensions", "extend_codes"]
-
 
 def extend_codes(
     base: cython.const[cython.int][::1],

@@ -14,8 +14,6 @@ else:
     from mercer._native.graph import draws
     from mercer._native.shared import inline
 
-__all__ = ["grow_clusters", "turn_clusters"]
-
 
 @cython.cfunc
 @cython.nogil

@@ -13,8 +13,6 @@ else:
     from mercer._native.graph import draws
     from mercer._native.shared import inline
 
-__all__ = ["sweep_heat_bath", "sweep_metropolis"]
-
 
 def sweep_heat_bath(
     states: cython.short[::1],

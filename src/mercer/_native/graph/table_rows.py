@@ -9,8 +9,6 @@ import cython
 
 from mercer._native.shared import inline
 
-__all__ = ["add_row", "clear", "divide_by_largest", "fill", "maximise_row", "multiply_row", "normalise", "set_row"]
-
 RUN = 0
 PIECE = 1
 # Cells of a run from which eight running sums are faster than one.

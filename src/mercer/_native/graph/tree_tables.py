@@ -12,8 +12,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["collect_best", "collect_sums", "distribute_sums", "draw_forest"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 
 

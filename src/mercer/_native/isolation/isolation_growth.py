@@ -6,8 +6,6 @@ on the other trees nor on the thread that grows it.
 
 import cython
 
-__all__ = ["draw_rows", "grow_trees"]
-
 real = cython.fused_type(cython.float, cython.double)
 # The lower 32 bits of a number.
 LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)

@@ -6,8 +6,6 @@ steps. So there is no branch to mispredict, and the processor works on several r
 
 import cython
 
-__all__ = ["add_path_lengths"]
-
 real = cython.fused_type(cython.float, cython.double)
 # Rows that pass through a tree before the next tree is read: their values stay in the cache.
 TOGETHER = cython.declare(cython.Py_ssize_t, 256)

@@ -17,8 +17,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["Method", "State", "visit_dense", "visit_sparse"]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 # Losses as Python code numbers them; 1 is softmax.

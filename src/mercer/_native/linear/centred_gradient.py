@@ -7,8 +7,6 @@ the column's mean, so it is summed once for all; that asks for one step and one 
 
 import cython
 
-__all__ = ["visit_centred"]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 

@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["descend"]
-
 
 def descend(
     H: cython.const[cython.double][:, ::1],

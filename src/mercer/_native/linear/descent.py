@@ -6,8 +6,6 @@ the roots of their weights, and columns and targets have their means taken off. 
 
 import cython
 
-__all__ = ["duality_gap", "gram_descent", "mixture"]
-
 
 @cython.cfunc
 @cython.nogil

@@ -21,8 +21,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["Terms", "ascend"]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 # Places in the shape of a loss.

@@ -15,8 +15,6 @@ else:
 
     from mercer._native.shared import blas, inline, lapack
 
-__all__ = ["Machine", "run_steps"]
-
 # Added to the unit diagonal of a Hessian whose columns may depend on one another; see ``_solver/metric.py``.
 LIFT = cython.declare(cython.double, 1e-12)
 # The share of the promised decrease, and that of the slope, that a step must reach; see ``_solver/line_search.py``.

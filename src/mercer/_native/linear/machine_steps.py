@@ -18,8 +18,6 @@ else:
 
     from mercer._native.shared import inline
 
-__all__ = ["Machine", "run_steps"]
-
 # Factor by which the barrier falls once a step promises less than this share of its weight; see ``irls.py``.
 _FALL = cython.declare(cython.double, 0.2)
 _SETTLED = cython.declare(cython.double, 1e-2)

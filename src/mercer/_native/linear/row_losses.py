@@ -4,8 +4,6 @@ import cython
 
 from mercer._native.shared import inline as elementary
 
-__all__ = ["find_loss", "find_loss_at_zero", "find_push", "find_rate", "find_slope", "multiply_row", "penalise"]
-
 real = cython.fused_type(cython.float, cython.double)
 # Losses of a row: with m = y z (a margin) or r = z - y (a residual), `shape` is the corner of the hinge (1; 0 for the
 # perceptron), delta of Huber's loss, or epsilon. The square of the last loss is 7.

@@ -6,8 +6,6 @@ bias (C. Wellons, 2018). Only 32 bits of each word count, so that uncompiled Pyt
 
 import cython
 
-__all__ = ["draw_below", "mix", "shuffle_rows"]
-
 # Multipliers of the hash, both odd and below 2^31.
 FACTOR = 0x7FEB352D
 SECOND_FACTOR = 0x5846CA6B

@@ -18,8 +18,6 @@ else:
     from mercer._native.linear import row_losses, shuffles
     from mercer._native.shared import inline
 
-__all__ = ["Method", "Rule", "Score", "Visits", "draw_order", "run_epochs", "visit_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 # Below this scale the coefficients are multiplied out: an average is a difference of values 1 / scale times as large.

@@ -18,8 +18,6 @@ else:
     from mercer._native.machine import listed_rows, part_products, unit_sums
     from mercer._native.shared import inline, team, team_items
 
-__all__ = ["ContrastTasks"]
-
 _VISIBLE = cython.declare(cython.int, 0)
 _START = cython.declare(cython.int, 1)
 _GIBBS = cython.declare(cython.int, 2)

@@ -10,17 +10,6 @@ Arrays are flat. The order of additions depends on the values alone, and values 
 
 import cython
 
-__all__ = [
-    "add_four",
-    "add_listed",
-    "add_selected",
-    "add_tabulated",
-    "code_rows",
-    "list_ones",
-    "list_panels",
-    "tabulate_sums",
-]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["add_product", "multiply_columns", "multiply_transposed"]
-
 
 def _view(array, first, rows, columns, step):
     part = numpy.asarray(array)[first:]

@@ -13,8 +13,6 @@ else:
     from mercer._native.machine import unit_sums
     from mercer._native.shared import inline
 
-__all__ = ["activate_units", "draw_units", "score_flips", "sum_softplus"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -9,8 +9,6 @@ import cython
 
 from mercer._native.shared import inline
 
-__all__ = ["add_signed", "draw_row", "hash_word", "sign_units", "sum_gain", "sum_units"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

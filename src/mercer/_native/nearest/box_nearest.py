@@ -17,8 +17,6 @@ else:
     from mercer._native.nearest import heaps
     from mercer._native.space import space
 
-__all__ = ["Descent", "list_within", "search_tree"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Columns of `nodes`.

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["are_fast", "prefetch_row", "scan_bytes"]
-
 
 def are_fast():
     """Return whether products of bytes are faster than those of float32 numbers here: uncompiled, they are not."""

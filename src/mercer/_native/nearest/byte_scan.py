@@ -22,8 +22,6 @@ else:
 
     from mercer._native.nearest import byte_lanes, heaps, scan
 
-__all__ = ["ByteBlock", "are_bytes_fast", "round_queries", "round_rows", "search_rounded", "sort_heaps"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Rows in a panel, queries in a group and columns in a step, as in byte_lanes.h.

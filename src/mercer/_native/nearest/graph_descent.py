@@ -13,8 +13,6 @@ if cython.compiled:
 else:
     from mercer._native.nearest import heaps
 
-__all__ = ["Links", "flag_new", "join_blocks", "refine_rows", "reverse_edges", "search_graph", "sort_lines"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -6,8 +6,6 @@ A heap begins with infinite distances and an index above all others.
 
 import cython
 
-__all__ = ["offer", "precedes", "sift", "sort_line"]
-
 
 def precedes(
     square: cython.double, row: cython.Py_ssize_t, other: cython.double, other_row: cython.Py_ssize_t

@@ -18,8 +18,6 @@ else:
     from mercer._native.nearest import heaps
     from mercer._native.space import space
 
-__all__ = ["Norm", "search_norm", "search_table", "sort_table"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Columns of `nodes`.

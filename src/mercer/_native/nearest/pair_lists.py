@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["place_pairs"]
-
 
 def place_pairs(
     pairs: cython.const[cython.Py_ssize_t][:, ::1],

@@ -18,8 +18,6 @@ else:
 
     from mercer._native.nearest import heaps, scan
 
-__all__ = ["Block", "pack_queries", "pack_rows", "search_all", "search_panels", "search_within", "sort_heaps"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Rows in a panel and queries in a group, as in scan.h.

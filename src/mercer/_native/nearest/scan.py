@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["lowest_bit", "measure_four", "scan_panel"]
-
 
 def lowest_bit(bits):
     """Return the place of the lowest bit that is set."""

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from math import inf as INFINITY  # noqa: N812
 
-__all__ = ["measure_paths"]
-
 # Children of a node of the heap: those of place i are 4 i + 1 to 4 i + 4.
 CHILDREN = cython.declare(cython.Py_ssize_t, 4)
 

@@ -20,8 +20,6 @@ else:
     from mercer._native.network import products, unit_rows
     from mercer._native.shared import inline, team, team_items
 
-__all__ = ["NetworkTasks"]
-
 _ROWS = cython.declare(cython.int, 0)
 _WEIGHTS = cython.declare(cython.int, 1)
 # A thread that waits goes to sleep this many times later than usual: the leader's work between tasks is microseconds.

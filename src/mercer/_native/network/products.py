@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["multiply", "multiply_transposed", "root", "transpose_multiply"]
-
 
 def root(x):
     """Return the square root."""

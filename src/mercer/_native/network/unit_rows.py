@@ -8,8 +8,6 @@ import cython
 from mercer._native.network import products
 from mercer._native.shared import inline
 
-__all__ = ["activate", "meet_each", "meet_softmax", "move", "penalise", "return_slopes"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # The slope of leaky ReLU below zero.

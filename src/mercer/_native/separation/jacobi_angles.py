@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from math import sqrt
 
-__all__ = ["sweep_pairs"]
-
 
 @cython.cfunc
 @cython.nogil

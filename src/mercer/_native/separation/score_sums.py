@@ -13,8 +13,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import blas, inline
 
-__all__ = ["score_run"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # log 2, which log cosh(u) = |u| + log(1 + exp(-2 |u|)) - log 2 takes off.

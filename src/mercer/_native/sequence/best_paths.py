@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.sequence import steps
 
-__all__ = ["multiply_best", "score_paths", "trace_all", "trace_path"]
-
 # Steps between two subtractions of the largest score, which keep the digits of long sums.
 PERIOD = cython.declare(cython.Py_ssize_t, 8)
 

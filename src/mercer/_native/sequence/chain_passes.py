@@ -13,8 +13,6 @@ else:
     from mercer._native.sequence import steps
     from mercer._native.shared import blas, inline
 
-__all__ = ["add_transitions", "exponentiate", "multiply_chain", "pass_backward", "pass_forward"]
-
 # A smaller sum over all states is near the end of the range of doubles: the pass is repeated in logarithms.
 LEAST = cython.declare(cython.double, 1e-280)
 

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["score_columns", "score_triangles", "sum_column", "sum_pair"]
-
 
 def score_columns(X, means, factors, offsets, out):
     """Write the log densities of rows with independent columns to `out`."""

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.sequence import gaussian_lanes
 
-__all__ = ["score_gaussians", "sum_gaussians"]
-
 # Rows whose shares stay in the first cache while one column after the other is summed: 32 KiB with 16 lanes.
 TILE = cython.declare(cython.Py_ssize_t, 256)
 

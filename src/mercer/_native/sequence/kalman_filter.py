@@ -16,8 +16,6 @@ else:
     from mercer._native.sequence import small_matrices
     from mercer._native.shared import inline
 
-__all__ = ["filter_steps"]
-
 # log(2 pi).
 LOG_TWO_PI = cython.declare(cython.double, 1.8378770664093453)
 

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.sequence import small_matrices
 
-__all__ = ["smooth_steps"]
-
 
 @cython.cfunc
 @cython.nogil

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["log_backward", "log_forward"]
-
 
 def log_forward(
     scores: cython.const[cython.double][:, ::1],

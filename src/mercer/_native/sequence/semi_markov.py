@@ -12,8 +12,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["find_segments", "pass_segments_back", "pass_segments_on"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 
 

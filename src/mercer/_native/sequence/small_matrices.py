@@ -5,8 +5,6 @@ Matrices are the first rows and columns of larger arrays, so that one piece of w
 
 import cython
 
-__all__ = ["add_sandwich", "copy_matrix", "differ", "factor_matrix", "solve_row"]
-
 # A covariance that changes by less than this part of its largest entry has converged: 20 units of rounding.
 STEADY = 4.4e-15
 # A pivot below this part of its diagonal entry is rounding: the matrix is singular there.

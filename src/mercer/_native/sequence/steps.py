@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["advance", "best", "condition", "divide", "shift", "step", "top"]
-
 
 def advance(x, matrix, out):
     """Write x^T matrix to `out`: even states, odd states, then both."""

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["add_product_transposed", "add_transposed_product", "multiply", "multiply_transposed"]
-
 
 def multiply_transposed(A, B, out):
     """Write A B^T to the first columns of `out`, which may be wider than that."""

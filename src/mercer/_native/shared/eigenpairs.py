@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import lapack
 
-__all__ = ["decompose_some", "decompose_whole"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["distance_squared", "dot", "exp", "expit", "expm1", "log", "log1p", "log1pexp", "logsumexp", "tanh"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -9,21 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy
 
-__all__ = [
-    "distance_squared",
-    "dot",
-    "exp",
-    "expit",
-    "expm1",
-    "log",
-    "log1p",
-    "log1pexp",
-    "logsumexp",
-    "prefetch",
-    "sum",
-    "tanh",
-]
-
 
 class Format(NamedTuple):
     """What the arithmetic needs to know of a floating-point type, in that type."""

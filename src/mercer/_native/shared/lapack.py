@@ -3,11 +3,6 @@
 import numpy
 from scipy.linalg import eigh, lapack, solve_triangular
 
-__all__ = [
-    "decompose_some", "decompose_whole", "divide_rows", "eliminate", "factor_corner", "invert_factored",
-    "solve_factored", "solve_lower", "subtract_products",
-]  # fmt: skip
-
 
 def factor_corner(A, start, stop):
     """Put the lower factor of the block on the diagonal in its place; return 0, or the order of a minor that fails."""

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["add_products", "count_scratch", "gains"]
-
 
 def gains():
     """Say that products in panels are there, so that uncompiled code takes the way that AVX-512 takes."""

@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["are_same"]
-
 
 @cython.cfunc
 def _are_same(attributes: dict, noted: list) -> cython.bint:

@@ -3,25 +3,6 @@
 import threading
 import time
 
-__all__ = [
-    "add_done",
-    "add_word",
-    "claim",
-    "claim_rest",
-    "is_done",
-    "is_stopped",
-    "load_word",
-    "publish",
-    "read_clock",
-    "read_current",
-    "read_item",
-    "read_task",
-    "set_stopped",
-    "spin",
-    "store_word",
-    "wait",
-]
-
 # Words of the array `control`: the ticket, the count of items done, whether to end, the number of the task, and where
 # the words of the threads begin.
 TICKET = 0

@@ -10,8 +10,6 @@ import cython
 
 from mercer._native.shared import team
 
-__all__ = ["await_item", "report_items", "stop_workers", "take_item"]
-
 SEEN = 0
 UNREPORTED = 1
 # Words of a thread: a cache line of 64 bytes.

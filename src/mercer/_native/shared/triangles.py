@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import lapack, row_panels
 
-__all__ = ["count_scratch", "divide_rows", "factor_corner", "invert_columns", "subtract_products"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

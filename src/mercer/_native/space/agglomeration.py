@@ -9,8 +9,6 @@ they are compared, and size zero.
 
 import cython
 
-__all__ = ["chain_matrix", "find_nearest", "label_leaves", "number_merges", "pair_nearest", "span_matrix"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 # Distances compared at a time, so that the test runs in vector registers.
 STRIP = cython.declare(cython.Py_ssize_t, 64)

@@ -19,8 +19,6 @@ else:
 
     int32_t = cython.int
 
-__all__ = ["Rows", "assign_few", "assign_run", "search_by_distances", "search_by_products"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Rows of `scores`: the least score of each row of a tile, and the runner-up.

@@ -16,8 +16,6 @@ else:
     from mercer._native.shared import inline
     from mercer._native.space import space
 
-__all__ = ["Walk", "climb", "count_within", "find_links", "kth_nearest", "lowest_within"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Columns of `nodes`.

@@ -17,8 +17,6 @@ else:
 
     from mercer._native.space import space
 
-__all__ = ["build", "lowest_labels", "pack", "smallest_values", "split", "uniform_labels"]
-
 real = cython.fused_type(cython.float, cython.double)
 # Row indices: 32 bits where a tree lives as long as one fit, the platform's size where it is saved with a model.
 index = cython.fused_type(cython.int, cython.Py_ssize_t)

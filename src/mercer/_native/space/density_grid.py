@@ -6,8 +6,6 @@ polynomial, by the barycentric formula; at a node itself, where that divides by 
 
 import cython
 
-__all__ = ["distribute_weights", "read_off"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -17,8 +17,6 @@ else:
 
     from mercer._native.shared import inline
 
-__all__ = ["Tree", "sum_slopes", "sum_tiles"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Indices of the profiles; any higher index is the cosine.

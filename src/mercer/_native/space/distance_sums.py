@@ -10,8 +10,6 @@ else:
 
     from mercer._native.shared import blas, inline
 
-__all__ = ["add_distances"]
-
 # A squared distance below this fraction of the norms has lost half its digits to cancellation: it is computed again,
 # from differences.
 DOUBT = cython.declare(cython.double, 1e-9)

@@ -12,8 +12,6 @@ if cython.compiled:
 else:
     int64_t = cython.longlong
 
-__all__ = ["Cells", "find_borders", "find_cores", "first_rows", "link_cells"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Columns of `runs`: the first cell of a run, and the cell after its last.

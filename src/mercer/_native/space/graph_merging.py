@@ -16,8 +16,6 @@ else:
 
     from mercer._native.shared import inline
 
-__all__ = ["Clusters", "Edges", "link_edges", "merge_closest"]
-
 COMPLETE = cython.declare(cython.int, 0)
 AVERAGE = cython.declare(cython.int, 1)
 WARD = cython.declare(cython.int, 3)

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from math import inf as INFINITY  # noqa: N812
 
-__all__ = ["condense", "merge_edges", "span_edges"]
-
 
 @cython.cfunc
 @cython.nogil

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["cheaper", "lower", "square"]
-
 
 def square(panels, panel, point, out):
     """Write the squared distance of `point` to each lane of a panel."""

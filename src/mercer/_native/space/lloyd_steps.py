@@ -17,8 +17,6 @@ else:
 
     int32_t = cython.int
 
-__all__ = ["Trail", "measure_moves", "take_steps"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Two sums of d squares that are closer than this times d + 8, relative to the larger, are in doubtful order: each errs

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["follow_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

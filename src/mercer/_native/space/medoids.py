@@ -17,8 +17,6 @@ if cython.compiled:
 else:
     int32_t = cython.int
 
-__all__ = ["find_two", "measure_gains", "replace", "try_swaps"]
-
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
 

@@ -15,8 +15,6 @@ else:
 
     from mercer._native.space import lanes
 
-__all__ = ["chain_points", "measure", "span_points"]
-
 INFINITY = cython.declare(cython.double, float("inf"))
 
 

@@ -16,8 +16,6 @@ else:
 
     from mercer._native.space import space
 
-__all__ = ["Search", "join", "lightest_edges", "visit"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Columns of `nodes`.

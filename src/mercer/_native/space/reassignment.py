@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["offer_clusters"]
-
 
 def offer_clusters(
     distances: cython.const[cython.double][:, ::1],

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import blas, inline
 
-__all__ = ["draw_centres", "keep_nearest", "try_candidates"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["box_gap", "descend", "enclose", "leaf_distances", "point_gap", "precedes", "width"]
-
 
 def width():
     """Return the number of rows in a leaf."""

@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["sign_weights", "split_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -13,8 +13,6 @@ if cython.compiled:
 else:
     from math import fabs, log
 
-__all__ = ["cast_votes", "search", "search_two"]
-
 real = cython.fused_type(cython.float, cython.double)
 # A cut must beat the best one by more than the sums are off by rounding: among equals the first wins, whatever the
 # order of the rows.

@@ -13,8 +13,6 @@ else:
 
     int64_t = cython.longlong
 
-__all__ = ["choose_largest", "pair_shares", "score_gaps", "share_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

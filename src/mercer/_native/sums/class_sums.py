@@ -9,18 +9,6 @@ else:
     from mercer._native.shared import inline
     from mercer._native.sums import panels
 
-__all__ = [
-    "add_counts",
-    "add_exceeding",
-    "add_products",
-    "add_rows",
-    "add_squares",
-    "add_stored",
-    "count_packed",
-    "merge",
-    "pad_width",
-]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.Py_ssize_t)
 

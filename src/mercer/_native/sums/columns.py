@@ -7,17 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = [
-    "add_products",
-    "column_descent",
-    "column_moments",
-    "diagonal_moments",
-    "from_units",
-    "sparse_descent",
-    "sparse_products",
-    "to_units",
-]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 

@@ -12,8 +12,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import blas, inline
 
-__all__ = ["expect_run", "score_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import blas, inline
 
-__all__ = ["logistic_run", "residual_run", "softmax_run"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

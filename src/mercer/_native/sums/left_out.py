@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["add_squared_errors"]
-
 
 def add_squared_errors(
     leverages: cython.const[cython.double][:, ::1],

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["logistic", "softmax", "weigh_logistic"]
-
 
 def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) -> cython.double:
     """Return the sum of log(1 + exp(z)) - y z; z becomes 1 / (1 + exp(-z)) - y."""

@@ -2,8 +2,6 @@
 
 import numpy
 
-__all__ = ["products", "width"]
-
 
 def width():
     """Return the number of columns of a panel."""

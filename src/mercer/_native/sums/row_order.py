@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.sums import turns
 
-__all__ = ["copy_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import row_panels
 
-__all__ = ["add_products", "count_scratch", "gains"]
-
 
 def gains() -> bool:
     """Say whether this CPU level has these products; elsewhere the BLAS is as fast."""

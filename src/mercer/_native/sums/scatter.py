@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.sums import panels
 
-__all__ = ["count_packed", "merge_moments", "moments_run", "pad_width", "unfold"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # Rows packed at once: 128 rows of a panel of 16 columns are half of a first-level cache.

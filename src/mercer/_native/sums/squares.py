@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["sum_squares"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

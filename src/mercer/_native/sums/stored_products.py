@@ -6,8 +6,6 @@ order of SciPy's loops, and so their bits.
 
 import cython
 
-__all__ = ["add_deviations", "add_transposed_product", "multiply_rows"]
-
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 

@@ -1,7 +1,5 @@
 """The uncompiled twin of ``turns.pxd``."""
 
-__all__ = ["turn"]
-
 
 def turn(columns, j, at, rows, i):
     """Write four values from `at` on of four columns from `j` on to four rows from `i` on."""

@@ -6,8 +6,6 @@ import numpy
 
 from mercer._native.tree import code_order, impurity
 
-__all__ = ["scan_sets"]
-
 _NO_ORDER = 2
 _TURNS = 30
 

@@ -2,17 +2,6 @@
 
 import numpy
 
-__all__ = [
-    "draw_feature",
-    "draw_side",
-    "draw_threshold",
-    "find_last_below",
-    "gather_keys",
-    "mix",
-    "order_keys",
-    "read_place",
-]
-
 
 def gather_keys(codes, feature, rows, start, stop, missing, keys, span):
     """Write a key for each row from `start` to `stop`, those of known values first; return the number of these."""

@@ -11,8 +11,6 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["add_packed_values", "add_values", "find_many_leaves"]
-
 real = cython.fused_type(cython.float, cython.double)
 # With fewer rows than this memory latency would not be hidden; then one row goes down several trees together.
 FEW = cython.declare(cython.Py_ssize_t, 32)

@@ -4,8 +4,6 @@ import math
 
 from mercer._native.shared import inline
 
-__all__ = ["compute_whole_worth", "judge", "keep_better", "may_split"]
-
 SQUARES = 0
 ENTROPY = 1
 POISSON = 2

@@ -4,8 +4,6 @@ import numpy
 
 from mercer._native.tree import code_order, impurity, split_scan
 
-__all__ = ["rank_targets", "scan_median_cuts"]
-
 
 def _sum_distances(node, own, output):
     """Return the sum of w_i |y_i - median| over the rows `own`, and the median."""

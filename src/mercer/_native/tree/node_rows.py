@@ -7,15 +7,6 @@ if cython.compiled:
 else:
     from mercer._native.tree import code_order, node_sums
 
-__all__ = [
-    "describe_classes",
-    "describe_medians",
-    "describe_values",
-    "divide_rows",
-    "divide_values",
-    "number_nodes",
-]
-
 code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
 real = cython.fused_type(cython.float, cython.double)
 

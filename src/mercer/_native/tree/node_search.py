@@ -38,8 +38,6 @@ else:
     NO_ORDER = 2
     ALL_CUTS, RANDOM_CUTS, MEDIAN_CUTS, CATEGORY_SETS = 0, 1, 2, 3
 
-__all__ = ["Growth", "Limits", "Medians", "Node", "Sets", "Table", "Target", "grow_nodes", "search_nodes"]
-
 # A cell of the columns: a code, or the value itself if cuts are random. Uncompiled, twins check the type of the array.
 cell = cython.fused_type(cython.uchar, cython.ushort, cython.int, cython.float, cython.double)
 # Less than the worth of any split, and still finite.

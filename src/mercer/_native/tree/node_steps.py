@@ -4,8 +4,6 @@ import numpy
 
 from mercer._native.tree import code_order, node_sums
 
-__all__ = ["add_children", "divide_coarse", "divide_node"]
-
 WEIGHT = 1
 AMOUNT = 2
 TARGET = 3

@@ -2,8 +2,6 @@
 
 from itertools import pairwise
 
-__all__ = ["are_pure", "sum_classes", "sum_values"]
-
 
 def sum_classes(rows, start, stop, slots, weight, counts):
     """Write the weight of each class to `counts`, and return the weight of all rows."""

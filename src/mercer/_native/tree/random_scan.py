@@ -4,8 +4,6 @@ import numpy
 
 from mercer._native.tree import code_order, impurity
 
-__all__ = ["scan_random_codes"]
-
 
 def _scan_random(node, limits):
     """Judge one random cut of ``node.values``; return whether they vary."""

@@ -4,8 +4,6 @@ import numpy
 
 from mercer._native.tree import code_order, impurity
 
-__all__ = ["gather_node", "scan_cuts"]
-
 _NONE_MISSING = 2
 
 

@@ -7,8 +7,6 @@ if cython.compiled:
 else:
     from numpy import floor, rint
 
-__all__ = ["Nodes", "find_range", "order_nodes", "rank_columns", "scale_targets", "sum_levels"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 # The columns of `links` and `numbers`, as in ``node_steps.pxd``, which only the module of its records may import: the

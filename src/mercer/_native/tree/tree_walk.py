@@ -2,8 +2,6 @@
 
 import cython
 
-__all__ = ["find_leaves", "mark_paths"]
-
 real = cython.fused_type(cython.float, cython.double)
 
 

@@ -17,9 +17,6 @@ from mercer._statistic import Statistic, Sums
 from mercer._statistic.statistic import fold_sums
 from mercer._types import Array
 
-__all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
-
-
 _NONE = np.empty(0)
 # Most values in the sums of a run of blocks (8 MiB); with more, each native call gets one block.
 _LARGEST_TABLE = 2**20

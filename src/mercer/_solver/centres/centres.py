@@ -12,9 +12,6 @@ from mercer._source.block import Block, SparseBlock
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 
-__all__ = ["Centres"]
-
-
 # The scores of this many rows and centres stay in the second-level cache; 256 rows fill the BLAS.
 _SCORES = 2**16
 # Number of distances up to which computing them all costs less than preparing the centres for the BLAS.

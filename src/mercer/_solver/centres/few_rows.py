@@ -16,8 +16,6 @@ from mercer._source.block import Block, DenseBlock
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 
-__all__ = ["DrawnCentres", "LloydSteps", "StepsTaken", "find_only_block"]
-
 _NONE = np.empty(0)
 # Rows of a panel, which vector code measures at once: a whole number of turns of four registers at every CPU level.
 _LANES = 64

@@ -27,8 +27,6 @@ from mercer._statistic import Moments, Statistic
 from mercer._statistic.extent import Extent
 from mercer._types import Array
 
-__all__ = ["Nearness", "Potentials", "around_the_mean", "column_moments", "in_the_box", "plus_plus", "random_rows"]
-
 _NONE = np.empty(0)
 # Rows in a tile whose products with all candidates stay in the second-level cache.
 _WIDTH = 256

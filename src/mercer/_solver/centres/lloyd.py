@@ -16,8 +16,6 @@ from mercer._solver.centres.few_rows import LloydSteps, StepsTaken
 from mercer._solver.restarts import Restarts, keep_best_run
 from mercer._types import Array
 
-__all__ = ["Lloyd", "LloydRun", "certify_fixed_point", "measure_shift", "move_centres"]
-
 # Runs whose inertias differ by less than this relative amount ended in the same optimum: rounding, which differs
 # between dense and sparse rows, must not decide between them.
 _EQUAL = 1e-9

@@ -11,8 +11,6 @@ from mercer._source.namespace import namespace_of, to_numpy
 from mercer._statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["BlockTotals", "DrawnRows", "Race", "RowDraw", "WeightedRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class BlockTotals:

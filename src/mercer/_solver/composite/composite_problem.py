@@ -27,8 +27,6 @@ from mercer._statistic.class_moments import LabelledMoments, LabelledScatter
 from mercer._statistic.loss import LossGradient, LossSums, SmoothedGradient, SmoothedSums
 from mercer._types import Array
 
-__all__ = ["GAP", "ROUNDING", "CompositePoint", "CompositeProblem", "Survey"]
-
 GAP = "J is at most this far above its minimum: a dual point bounds it from below."
 _RESIDUAL = (
     "The larger of two shares: the gradient of J (the proximal gradient, where the penalty has corners) beside what it "

@@ -26,8 +26,6 @@ from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic import Statistic, Sums
 
-__all__ = ["DualAscentState", "dual_ascent", "takes_dual"]
-
 # Visits of a round, in passes over all rows: a round ends with a pass that evaluates the gap.
 _PASSES = 10
 # Orders of visits need no seed of the user's: they decide the path, not the optimum.

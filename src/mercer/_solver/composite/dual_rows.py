@@ -13,8 +13,6 @@ from mercer._source import Block, Source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
-__all__ = ["DualRows", "PrepareDual", "loss_shape", "sweep"]
-
 # Values that one call of native code reads: some 20 ms.
 _CHUNK = 2**24
 

@@ -24,8 +24,6 @@ from mercer._solver.request import Dense
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic.loss import LossCurvature
 
-__all__ = ["IrlsState", "irls"]
-
 # Factor by which the barrier falls once a step promises less than 1 % of its weight. On five problems of 20 000 x 30
 # falls by 5 take 19 to 48 steps to a gap of 1e-6, falls by 10 take 36 to 82; a tenth of the weight takes 43 to 77.
 _FALL = 0.2

@@ -22,8 +22,6 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._types import Array
 
-__all__ = ["NativeIrlsState", "native_irls", "takes_native"]
-
 # Columns: up to here the loops over a Hessian are as fast as calls of the BLAS.
 _WIDEST = 48
 # Multiplications in one step of all machines: some 0.5 ms of work on one thread, and 30 ms in 60 steps.

@@ -20,8 +20,6 @@ from mercer._solver.composite.composite_problem import CompositePoint, Composite
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic.pair import Pair
 
-__all__ = ["ProximalGradientState", "proximal_gradient"]
-
 # The factor by which the smoothing width falls at a time.
 _FALL = 0.3
 # The least smoothing width, relative to J at zero coefficients: the envelope is then the loss up to rounding.

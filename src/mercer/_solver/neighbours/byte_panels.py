@@ -20,8 +20,6 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["BytePanels", "are_bytes_fast"]
-
 # Columns whose products share a word of 32 bits; the native code has the same constant.
 _STEP = 4
 # Columns up to which sums of products stay far inside int32, as the native code says.

@@ -15,8 +15,6 @@ import numpy as np
 from mercer._source.device.cuda_program import CudaProgram, capability_of, cuda_program, device_of
 from mercer._types import Array
 
-__all__ = ["Answers", "CandidateSearch", "can_list"]
-
 # Queries and rows of a tile, as in the CUDA program.
 _TILE = 128
 # Threads of a block, as in the CUDA programs.
@@ -174,8 +172,7 @@ class CandidateSearch:
     def _compile(self, name: str, function: str, constants: dict[str, Any], shared: int) -> CudaProgram:
         program = cuda_program("mercer._solver.neighbours", name, function, self.rows, constants, shared)
         if program is None:
-            message = f"{name} cannot be compiled."
-            raise RuntimeError(message)
+            raise RuntimeError(f"{name} cannot be compiled.")
         return program
 
     def _pad(self, rows: Any) -> Any:

@@ -19,8 +19,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["FEWEST_ROWS", "GraphIndex", "NeighbourGraph", "build_graph", "measure_recall"]
-
 # Rows below which the exact search takes less time than a graph.
 FEWEST_ROWS = 4096
 # The fewest neighbours of a row in a graph: with fewer, searches end in dead ends.
@@ -212,11 +210,10 @@ class GraphIndex:
         self, queries: Array, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
     ) -> tuple[Array, Array, Array]:
         """Raise: a graph of nearest rows does not know how many rows lie within a radius."""
-        message = (
+        raise ParameterError(
             f"{self.subject}: algorithm='nn_descent' finds nearest rows, not all rows within a radius. Use "
             f"algorithm='auto' for a radius."
         )
-        raise ParameterError(message)
 
 
 def measure_recall(rows: Array, graph: NeighbourGraph, k: int, threads: int) -> float:

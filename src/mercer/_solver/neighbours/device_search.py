@@ -13,8 +13,6 @@ from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["DeviceSearch"]
-
 # Scores of queries and rows held at a time: 256 MiB of float64.
 _TABLE = 2**25
 # Candidates beside the k nearest: enough for ties and rounding of most queries.
@@ -184,8 +182,7 @@ class DeviceSearch:
         self, queries: Any, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
     ) -> tuple[Array, Array, Array]:
         """Raise: lists of any length are made in memory."""
-        message = (
+        raise DataError(
             f"{self.subject}: a list of neighbours of any length needs all rows in memory; got rows on "
             f"{self.placement}. Move the model and the rows: mercer.to_device(model, 'cpu')."
         )
-        raise DataError(message)

@@ -12,8 +12,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
-__all__ = ["TREES", "Metric"]
-
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 # Other names of the same metric.
 _SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "p": "minkowski", "infinity": "chebyshev"}
@@ -41,8 +39,11 @@ class Metric:
 
     def _settle_power(self, p: float | None) -> None:
         if p is not None and "p" in self.arguments:
-            message = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
-            warnings.warn(message, SyntaxWarning, stacklevel=6)
+            warnings.warn(
+                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
+                SyntaxWarning,
+                stacklevel=6,
+            )
         power = self.arguments.setdefault("p", 2.0 if p is None else p)
         names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
         if power in names and "w" not in self.arguments:
@@ -96,11 +97,10 @@ class Metric:
         )
         value = measure(*pair, **self.arguments)
         if np.ndim(value) != 0 or not np.isreal(value):
-            message = (
+            raise DataError(
                 f"metric: a function of two rows must return one real number; got {type(value).__name__} of shape "
                 f"{np.shape(value)}. Return their distance."
             )
-            raise DataError(message)
 
     def tree(self, kind: str, X: Array, leaf_size: int) -> Any:
         """Return scikit-learn's search tree `kind` over `X`."""

@@ -17,8 +17,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
-__all__ = ["Search", "TableSearch", "open_search"]
-
 # Distances held at a time on each thread: 16 MiB of float64.
 _TABLE = 2**21
 # Queries searched for by a norm in one native call.
@@ -177,11 +175,10 @@ class TableSearch:
             # Rounding of expanded formulas; anything lower is a wrong metric.
             if least > -1e-9:
                 return np.maximum(table, 0.0)
-            message = (
+            raise DataError(
                 f"{self.subject}: the metric must return numbers of at least 0; got {least:g}. Return distances, not "
                 f"similarities."
             )
-            raise DataError(message)
         return table
 
 

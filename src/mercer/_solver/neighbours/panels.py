@@ -10,8 +10,6 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["GROUP", "PANEL", "Receive", "RowPanels", "empty_heaps", "frame_rows"]
-
 # Takes pairs of a query and a row, and their squared distances.
 Receive = Callable[[tuple[Array, Array]], None]
 # Rows in a panel and queries in a group; the native code has the same constants.

@@ -19,8 +19,6 @@ from mercer._solver.neighbours.tree_search import TreeSearch
 from mercer._source.memory import require_memory
 from mercer._types import Array
 
-__all__ = ["PairLists", "RowSearch", "nearest_rows", "rows_within"]
-
 # Nanoseconds of one core at AVX-512, measured on 100 000 rows of 3 to 60 columns; only their ratios matter.
 # A pair of a query and a row in a panel: per column.
 _PANEL_COLUMN = 0.03

@@ -9,8 +9,6 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "make_scratch"]
-
 # Rows in a leaf; the native code has the same constant.
 WIDTH = 32
 # Leaves searched for in one native call: some milliseconds of work, so that Ctrl-C is noticed.

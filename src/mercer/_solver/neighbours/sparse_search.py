@@ -8,8 +8,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
-__all__ = ["SparseSearch"]
-
 # Scores held at a time on each thread: 16 MiB of float64.
 _TABLE = 2**21
 # Twice the rounding of one operation in float64.

@@ -8,8 +8,6 @@ from mercer._solver.neighbours.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["TreeSearch"]
-
 # Queries searched for in one native call: some milliseconds of work in few dimensions.
 _RUN = 16 * WIDTH
 # Pairs that one call of the search within a radius may list: 6 MiB of indices and distances.

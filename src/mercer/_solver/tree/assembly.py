@@ -12,8 +12,6 @@ from mercer._solver.tree.soundness import mark_grown
 from mercer._solver.tree.target import Described
 from mercer._types import Array
 
-__all__ = ["GrowthState", "assemble", "join_levels", "resume_levels", "shape_values", "take_state"]
-
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
 
 

@@ -8,8 +8,6 @@ from mercer._solver.tree.assembly import GrowthState, take_state
 from mercer._solver.tree.growth import Growth, Level
 from mercer._types import Array
 
-__all__ = ["grow_best_first"]
-
 
 def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
     """Split, again and again, the leaf whose split lowers the weighted impurity most; of equal ones the oldest.

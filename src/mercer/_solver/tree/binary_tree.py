@@ -16,8 +16,6 @@ from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import ModelFileError
 
-__all__ = ["BinaryTree"]
-
 # The children of a leaf, as in scikit-learn.
 LEAF = -1
 # The feature and the threshold of a leaf, as in scikit-learn.
@@ -92,8 +90,7 @@ class BinaryTree:
         check_nodes("BinaryTree", self.children_left, self.children_right, self.feature, self.n_features)
         check_categories("BinaryTree.categories", self.categories, self.words)
         if self.missing_go_to_left.max(initial=0) > 1 or self.n_classes.max(initial=1) > self.value.shape[2]:
-            message = "BinaryTree must have flags of 0 or 1 and a value for each class; the file's has not."
-            raise ModelFileError(message)
+            raise ModelFileError("BinaryTree must have flags of 0 or 1 and a value for each class; the file's has not.")
 
     @property
     def n_outputs(self) -> int:

@@ -14,16 +14,6 @@ from mercer._plain import plain
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = [
-    "CategoryTable",
-    "find_codes",
-    "find_missing",
-    "is_frame",
-    "learn_categories",
-    "mark_categorical",
-    "pack_categories",
-]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -54,11 +44,10 @@ def learn_categories(wish: Any, X: Any, subject: str) -> CategoryTable:
         try:
             categories.append(np.unique(values[~find_missing(values)]))
         except TypeError as error:
-            message = (
+            raise DataError(
                 f"{subject}: categories of a column must be of one type that can be sorted; column {column} mixes "
                 f"them. Make them strings."
-            )
-            raise DataError(message) from error
+            ) from error
     return CategoryTable(np.array(columns, np.int64), categories)
 
 
@@ -100,11 +89,10 @@ def _choose_columns(wish: Any, X: Any, subject: str) -> list[int]:
         return np.flatnonzero(mark_categorical(subject, wish, d, names)).tolist()
     if wish != "from_dtype" or frame is None:
         got = "an array" if wish == "from_dtype" else repr(wish)
-        message = (
+        raise DataError(
             f"{subject}: categorical_features='from_dtype' needs a frame with columns of a categorical type; got "
             f"{got}. Give the indices of the columns."
         )
-        raise DataError(message)
     import narwhals
 
     kinds = (narwhals.Categorical, narwhals.Enum, narwhals.String, narwhals.Object)
@@ -120,35 +108,31 @@ def mark_categorical(subject: str, given: Any, n_features: int, names: list[str]
     if given.size == 0:
         return mask
     if given.dtype.kind not in "iubUO":
-        message = (
+        raise DataError(
             f"{subject}: categorical_features must be an array-like of bool, int or str, got: {given.dtype.name}. Name "
             f"the columns."
         )
-        raise DataError(message)
     if given.dtype.kind == "O":
         kinds = {type(name).__name__ for name in given.tolist()}
         if kinds != {"str"}:
-            message = (
+            raise DataError(
                 f"{subject}: categorical_features must be an array-like of bool, int or str, got: "
                 f"{', '.join(sorted(kinds))}. Name the columns in one way."
             )
-            raise DataError(message)
     if given.dtype.kind == "b":
         if given.shape != (n_features,):
-            message = (
+            raise DataError(
                 f"{subject}: categorical_features set as a boolean mask must have shape (n_features,), got: "
                 f"{given.shape}; give one for each of {n_features} columns."
             )
-            raise DataError(message)
         return given.astype(bool)
     if given.dtype.kind in "UO":
         return _mark_named(subject, given, names, mask)
     if given.max() >= n_features or given.min() < 0:
-        message = (
+        raise DataError(
             f"{subject}: categorical_features set as integer indices must be in [0, n_features - 1]; got "
             f"{given.tolist()} for {n_features} columns."
         )
-        raise DataError(message)
     mask[given] = True
     return mask
 
@@ -156,18 +140,16 @@ def mark_categorical(subject: str, given: Any, n_features: int, names: list[str]
 def _mark_named(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
     """Set `mask` at the columns that `given` names, and return it; raise if a name is not among `names`."""
     if names is None:
-        message = (
+        raise DataError(
             f"{subject}: categorical_features should be passed as an array of integers or as a boolean mask when the "
             f"model is fitted on data without feature names. Got {given.tolist()}."
         )
-        raise DataError(message)
     for name in given.tolist():
         if name not in names:
-            message = (
+            raise DataError(
                 f"{subject}: categorical_features has an item value '{name}' which is not a valid feature name of the "
                 f"training data. Observed feature names: {names}; correct it."
             )
-            raise DataError(message)
         mask[names.index(name)] = True
     return mask
 
@@ -186,8 +168,9 @@ def _take_columns(X: Any, columns: list[int], subject: str) -> list[Array]:
         return [frame[:, column].to_numpy() for column in columns]
     rows = np.asarray(X)
     if rows.ndim != 2:
-        message = f"{subject}: rows must be a table of two dimensions; got an array of shape {rows.shape}. Reshape it."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: rows must be a table of two dimensions; got an array of shape {rows.shape}. Reshape it."
+        )
     return [rows[:, j] for j in columns]
 
 

@@ -14,8 +14,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
-__all__ = ["Columns", "encode_columns", "keep_columns"]
-
 # A coarse code is one byte, and one of its 256 values stands for missing values.
 _MOST_COARSE = 255
 # Rows transposed at a time: a block of 2048 codes of each column stays in the cache.

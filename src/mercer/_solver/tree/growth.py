@@ -16,8 +16,6 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["CALL_VISITS", "EPSILON", "Growth", "Level", "Rules", "StoppedError"]
-
 # Visits (a row in a column) of one call: some milliseconds of work, after which `goes_on` is asked again.
 CALL_VISITS = 2**19
 EPSILON = np.finfo(np.float64).eps

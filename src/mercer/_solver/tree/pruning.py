@@ -9,8 +9,6 @@ import numpy as np
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._types import Array
 
-__all__ = ["cut_branches", "find_pruning_path", "prune"]
-
 
 class _Links:
     """The cost of every branch of a tree as branches are cut.

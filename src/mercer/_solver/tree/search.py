@@ -11,8 +11,6 @@ from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import ABSOLUTE, SQUARES
 from mercer._types import Array
 
-__all__ = ["Room", "can_use_steps", "is_single", "make_node", "make_records", "search_categories", "search_part"]
-
 # Numbers in a histogram: 256 KiB, which stay in the second-level cache.
 _CELLS = 2**15
 # Rows of a node that are read at once: 256, as in the native code, and 15 more that it reads beyond the end.

@@ -8,16 +8,6 @@ from mercer._stored import check_stored
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
-__all__ = [
-    "are_depths",
-    "check_categories",
-    "check_nodes",
-    "check_tree_list",
-    "check_width",
-    "ensure_sound",
-    "mark_grown",
-]
-
 Tree = TypeVar("Tree")
 
 
@@ -42,11 +32,10 @@ def check_nodes(subject: str, left: Array, right: Array, feature: Array, n_featu
     elif valid:
         valid = bool(right[0] < 0 and feature[0] < 0)
     if not valid:
-        message = (
+        raise ModelFileError(
             f"{subject} must be a tree: each node the child of one node before it, leaves without children, columns "
             f"below {n_features}; the file's is not."
         )
-        raise ModelFileError(message)
 
 
 def check_categories(subject: str, starts: Array, words: Array) -> None:
@@ -58,15 +47,15 @@ def check_categories(subject: str, starts: Array, words: Array) -> None:
         valid = bool((lengths >= 0).all() and (lengths <= len(words)).all())
         valid = valid and bool((used + 1 + 2 * lengths <= len(words)).all())
     if not valid:
-        message = f"{subject} must point to sets of categories inside `words`; the file's do not."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{subject} must point to sets of categories inside `words`; the file's do not.")
 
 
 def check_width(subject: str, X: Any, n_features: int) -> None:
     """Raise DataError if rows have fewer columns than a tree reads: somebody has changed ``n_features_in_``."""
     if X.shape[1] < n_features:
-        message = f"{subject} reads {n_features} columns; got rows of {X.shape[1]}. Give rows like those of the fit."
-        raise DataError(message)
+        raise DataError(
+            f"{subject} reads {n_features} columns; got rows of {X.shape[1]}. Give rows like those of the fit."
+        )
 
 
 def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_features: int) -> tuple[Array, ...]:
@@ -78,8 +67,7 @@ def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_
     ends = np.cumsum(sizes)
     roots = ends - sizes
     if not len(sizes) or int(ends[-1]) != len(feature):
-        message = f"{subject} must have a node for each of `sizes`; the file has {len(feature)}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{subject} must have a node for each of `sizes`; the file has {len(feature)}.")
     inner = right >= 0
     nodes = np.flatnonzero(inner)
     second = (np.repeat(roots, sizes) + right)[nodes]
@@ -91,11 +79,10 @@ def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_
         times = np.bincount(np.concatenate([nodes + 1, second]), minlength=len(feature))
         valid = 2 * len(nodes) == len(feature) - len(sizes) and times.max() <= 1 and not times[roots].any()
     if not valid:
-        message = (
+        raise ModelFileError(
             f"{subject} must be trees: each node the child of one node before it, leaves without children, columns "
             f"below {n_features}; the file's are not."
         )
-        raise ModelFileError(message)
     return roots, nodes, second
 
 

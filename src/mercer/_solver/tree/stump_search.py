@@ -16,8 +16,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, floats, integers, numbers
 
-__all__ = ["CRITERIA", "SortedColumns", "Stump", "describe_stump", "sort_columns"]
-
 CRITERIA = {"gini": 0, "entropy": 1, "error": 2}
 # Entries that one work item reads: a tenth of a millisecond, far above the cost of scheduling it.
 _CHUNK = 2**17

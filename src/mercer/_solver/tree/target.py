@@ -8,8 +8,6 @@ import numpy as np
 from mercer._native.tree import node_rows, tree_order
 from mercer._types import Array
 
-__all__ = ["ClassTarget", "Described", "ValueTarget", "make_class_target", "make_value_target"]
-
 # Kinds of impurity; the first three are those of impurity.pxd.
 SQUARES = 0
 ENTROPY = 1

@@ -9,8 +9,6 @@ from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._types import Array
 
-__all__ = ["TreeLevel", "cut_tree", "list_levels", "measure_last_level"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

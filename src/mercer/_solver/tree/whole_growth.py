@@ -18,8 +18,6 @@ from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["GrowthInterrupt", "can_grow_whole", "grow_whole"]
-
 # Visits (a row in a column) of one native call: some ten milliseconds where there is one sum.
 _VISITS = 2**21
 # Branches for each thread: some are much smaller than others, and all threads shall end at about the same time.

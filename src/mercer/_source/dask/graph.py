@@ -20,19 +20,9 @@ try:
     from dask.highlevelgraph import HighLevelGraph
     from dask.task_spec import DataNode, List, Task, TaskRef
 except ImportError as error:
-    message = 'mercer: Dask collections need dask and distributed, in recent versions; pip install "mercer[dask]".'
-    raise ImportError(message) from error
-
-__all__ = [
-    "TaskLayer",
-    "active_client",
-    "chunk_key",
-    "chunk_reference",
-    "compute",
-    "group_chunks",
-    "losses_named",
-    "piece_reference",
-]
+    raise ImportError(
+        'mercer: Dask collections need dask and distributed, in recent versions; pip install "mercer[dask]".'
+    ) from error
 
 # Seconds of one wait: a signal that comes just before a wait begins is handled when that wait ends.
 _TURN = 0.05
@@ -125,17 +115,15 @@ def losses_named(subject: str) -> Iterator[None]:
             killed: Any = error  # distributed, which defines the error, may not be imported
             worker = getattr(killed.last_worker, "address", killed.last_worker)
             times = killed.allowed_failures + 1
-            message = (
+            raise DataError(
                 f"{subject}: task {killed.task} ended {times} workers, the last of them {worker}, most likely for want "
                 f"of memory; use smaller chunks, or workers with a higher memory limit."
-            )
-            raise DataError(message) from error
+            ) from error
         if kind in ("FutureCancelledError", "FuturesCancelledError", "CancelledError"):
-            message = (
+            raise DataError(
                 f"{subject}: rows that the work needs are gone from the cluster ({error}); rows that were scattered "
                 f"cannot be made again when their worker is lost. Give collections that Dask can compute anew."
-            )
-            raise DataError(message) from error
+            ) from error
         raise
 
 

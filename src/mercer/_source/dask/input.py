@@ -17,8 +17,6 @@ from mercer._source.file.piece_rule import PieceRule
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Given", "read_input"]
-
 
 @dataclass
 class Given:
@@ -58,15 +56,13 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     # Types and shapes are checked on arrays without rows, before any task is sent to the cluster.
     rule.read(0, _nothing(X), _nothing(y), _nothing(weight))
     if X.shape[0] == 0:
-        message = f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required."
-        raise DataError(message)
+        raise DataError(f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required.")
     X, y, weight = (_optimise(array) for array in (X, y, weight))
     if weight is not None and not compute((weight != 0).any(), subject):
-        message = (
+        raise DataError(
             f"{subject}: sample_weight must have a positive entry; got zeros only for {description}. Raise the weight "
             f"of some rows."
         )
-        raise DataError(message)
     n_stored = _count_stored(X, subject) if rule.is_sparse else 0
     return Given(X, y, weight, rule, names, n_stored)
 
@@ -93,8 +89,9 @@ def _nothing(array: Any) -> Array:
 def _matrix(X: Any, subject: str, description: str) -> Any:
     """Check a Dask array of rows, and merge its chunks so that each has all columns."""
     if X.ndim != 2:
-        message = f"{subject}: {description} must be a matrix with one row per sample; got {X.ndim} dimension(s)."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: {description} must be a matrix with one row per sample; got {X.ndim} dimension(s)."
+        )
     _check_lengths(X, "X", subject)
     # A task reads whole rows, so a chunk must have all columns.
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
@@ -102,11 +99,10 @@ def _matrix(X: Any, subject: str, description: str) -> Any:
 
 def _check_lengths(array: Any, name: str, subject: str) -> None:
     if any(math.isnan(size) for sizes in array.chunks for size in sizes):
-        message = (
+        raise DataError(
             f"{subject}: the chunks of {name} must have known sizes; got {array.chunks[0][:3]}... rows. Call "
             f"{name}.compute_chunk_sizes() first."
         )
-        raise DataError(message)
 
 
 def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[Any, Any, Any, Any]:
@@ -114,17 +110,17 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
     chosen = [name for name in (y, weight) if isinstance(name, str)]
     for name in chosen:
         if name not in X.columns:
-            message = (
+            raise DataError(
                 f"{subject}: the Dask dataframe has no column {name!r}; its columns are {', '.join(map(str, names))}."
             )
-            raise DataError(message)
     y, weight = (X[name] if isinstance(name, str) else name for name in (y, weight))
     X = X.drop(columns=chosen) if chosen else X
     # The letters are NumPy's kinds: floats, integers, unsigned integers and booleans.
     odd = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
     if odd:
-        message = f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
+        )
     X, y, weight = _count_rows([X, y, weight], subject)
     return X, y, weight, [name for name in names if name not in chosen] if names else None
 
@@ -153,16 +149,14 @@ def _from_blocks(X: Any, y: Any, weight: Any, subject: str, targets: str | None)
         items = [dask.delayed(item) for item in (X if isinstance(X, list | tuple) else [X])]
         description = f"the list of {len(items)} blocks on the cluster"
     if not items:
-        message = f"{subject}: {description} yielded nothing; got 0 sample(s), at least 1 is required."
-        raise DataError(message)
+        raise DataError(f"{subject}: {description} yielded nothing; got 0 sample(s), at least 1 is required.")
     rule = PieceRule(subject, description, targets, part="chunk")
     # One computation for all blocks: shapes and types travel, rows stay on the workers.
     looks = compute(dask.delayed([dask.delayed(_look)(item, rule, n) for n, item in enumerate(items)]), subject)
     columns = [_column(items, looks, part, rule) for part in range(3)]
     for position, (name, given) in enumerate((("y", y), ("sample_weight", weight)), start=1):
         if given is not None and columns[position] is not None:
-            message = f"{subject}: {name} must come with the blocks or beside them; got both. Leave one out."
-            raise DataError(message)
+            raise DataError(f"{subject}: {name} must come with the blocks or beside them; got both. Leave one out.")
         columns[position] = given if columns[position] is None else columns[position]
     return columns[0], columns[1], columns[2], description, looks[0]["names"]
 
@@ -173,11 +167,10 @@ def _look(item: Any, rule: PieceRule, number: int) -> dict[str, Any]:
     X = parts[0]
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if len(getattr(X, "shape", ())) != 2:
-        message = (
+        raise DataError(
             f"{rule.subject}: chunk {number} of {rule.description} must be a matrix of rows, or a tuple that begins "
             f"with one; got {type(X).__name__}."
         )
-        raise DataError(message)
     # Parts that are no arrays, such as frames, become arrays here so that shape and type are known.
     arrays = [part if issparse(part) else np.asarray(part) for part in parts if part is not None]
     return {
@@ -197,11 +190,10 @@ def _column(items: list[Any], looks: list[dict[str, Any]], part: int, rule: Piec
     if len(counts) > 1 or len({look["shapes"][part][1:] for look in looks}) > 1:
         numbers = [number for number, look in enumerate(looks) if look["shapes"][part:] != looks[0]["shapes"][part:]]
         other = next(n for n in numbers if _kind(looks[n]) != _kind(looks[0]))
-        message = (
+        raise DataError(
             f"{rule.subject}: chunk {other} of {rule.description} has parts of shapes {looks[other]['shapes']}, "
             f"chunk 0 has {looks[0]['shapes']}; give it the same columns, targets and weights."
         )
-        raise DataError(message)
     kind = looks[0]["types"][part]
     # Dask tells sparse from dense arrays by the type of `meta` alone.
     meta = csr_array(np.empty((0, 0), kind)) if part == 0 and looks[0]["sparse"] else np.empty((0,), kind)
@@ -222,10 +214,9 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     if values is None:
         return None
     if isinstance(values, str):
-        message = (
+        raise DataError(
             f"{rule.subject}: {name}={values!r} names a column, which {rule.description} does not have; give values."
         )
-        raise DataError(message)
     if name == "sample_weight" and np.isscalar(values):
         values = np.full(X.shape[0], values, dtype=np.float64)
     if _is_series(values):
@@ -237,8 +228,9 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
         _check_lengths(values, name, rule.subject)
     if values.ndim == 0 or values.shape[0] != X.shape[0]:
         got = values.shape[0] if values.ndim else "a scalar"
-        message = f"{rule.subject}: {rule.description} has {X.shape[0]} rows and {name} {got}; give one value per row."
-        raise DataError(message)
+        raise DataError(
+            f"{rule.subject}: {rule.description} has {X.shape[0]} rows and {name} {got}; give one value per row."
+        )
     chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
     if known:
         return values if values.chunks == chunks else values.rechunk(chunks)

@@ -12,8 +12,6 @@ from mercer._source.dask.graph import TaskLayer, chunk_reference
 from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
 from mercer._types import Array
 
-__all__ = ["map_rows"]
-
 
 def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
     """Return ``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays if it returns one.

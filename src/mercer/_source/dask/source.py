@@ -21,8 +21,6 @@ from mercer._source.memory import require_memory
 from mercer._source.source import Source
 from mercer._types import Array
 
-__all__ = ["DaskSource", "open_dask"]
-
 # Sums that one task adds. Fewer would lengthen the chain of tasks, more would bring more sums to one worker.
 _JOINED = 8
 

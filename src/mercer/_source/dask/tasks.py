@@ -24,8 +24,6 @@ from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.errors import DataError, MemoryForecastError
 
-__all__ = ["BlockChecksum", "BlockItself", "BlockWeight", "Chunk", "ChunkReader", "PlacedSums"]
-
 
 @dataclass(frozen=True)
 class Chunk:
@@ -114,11 +112,10 @@ class ChunkReader:
         n_rows = piece[0].shape[0]
         # Offsets of blocks come from the declared lengths, so a chunk of another length would shift all rows after it.
         if n_rows != chunk.n_rows:
-            message = (
+            raise DataError(
                 f"{self.rule.subject}: {self._name(chunk)} has {n_rows} rows, its collection says {chunk.n_rows}; "
                 f"call compute_chunk_sizes() on the collection."
             )
-            raise DataError(message)
         return piece
 
     def rows(self, chunk: Chunk, piece: Piece, begin: int, end: int) -> Block:
@@ -158,11 +155,10 @@ class ChunkReader:
             raise
         except MemoryError as error:
             numbers = ", ".join(str(chunk.number) for chunk in chunks)
-            message = (
+            raise DataError(
                 f"{self.rule.subject}: {_worker_name()} ran out of memory at chunk {numbers} of "
                 f"{self.rule.description} ({error}); use smaller chunks, or workers with more memory."
-            )
-            raise DataError(message) from error
+            ) from error
 
 
 def _worker_name() -> str:

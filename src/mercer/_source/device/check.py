@@ -7,8 +7,6 @@ from mercer._source.placement import Placement, is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["check_finite", "check_matrix", "check_targets", "check_weights"]
-
 
 def check_matrix(X: Any, placement: Placement, subject: str) -> Array:
     """Check that `X` is a matrix with rows and columns, and return it as float32 or in the widest type."""
@@ -125,5 +123,4 @@ def _is_finite(array: Array, xp: Any) -> bool:
 
 def _refuse(subject: str, sentence: str) -> None:
     """Raise a DataError that names who reads the rows."""
-    message = f"{subject}: {sentence}."
-    raise DataError(message)
+    raise DataError(f"{subject}: {sentence}.")

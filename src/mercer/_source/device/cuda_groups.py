@@ -6,8 +6,6 @@ from mercer._source.device.cuda_program import cuda_program, device_of
 from mercer._source.groups import Groups
 from mercer._types import Array
 
-__all__ = ["CudaGroups"]
-
 # Threads of a block, as in the CUDA program.
 _THREADS = 256
 # Rows of a chunk: enough blocks for a GPU from some 100 000 rows on.

@@ -17,8 +17,6 @@ from typing import Any
 
 from mercer._types import Array
 
-__all__ = ["CudaError", "CudaProgram", "capability_of", "compile_program", "cuda_program", "device_of", "memory_of"]
-
 # Numbers that CUDA's header gives to attributes of a device: the two parts of its compute capability.
 _MAJOR = 75
 _MINOR = 76
@@ -44,8 +42,7 @@ def _check_result(result: int, who: str, library: Any, name: str) -> None:
         else:
             given(result, ctypes.byref(text))
             said = text.value
-        message = f"{who}: error {result}, {(said or b'unknown').decode()}."
-        raise CudaError(message)
+        raise CudaError(f"{who}: error {result}, {(said or b'unknown').decode()}.")
 
 
 @cache
@@ -69,8 +66,7 @@ def _compiler() -> Any:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    message = "The CUDA runtime compiler (libnvrtc) is not installed: it comes with torch for NVIDIA GPUs."
-    raise CudaError(message)
+    raise CudaError("The CUDA runtime compiler (libnvrtc) is not installed: it comes with torch for NVIDIA GPUs.")
 
 
 def _call(name: str, *given: Any) -> None:
@@ -103,8 +99,7 @@ def compile_program(source: str, options: Sequence[str]) -> bytes:
         compiler.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
         compiler.nvrtcGetProgramLog(program, log)
-        message = f"CUDA compiler: {log.value.decode()}"
-        raise CudaError(message)
+        raise CudaError(f"CUDA compiler: {log.value.decode()}")
     _check_result(compiler.nvrtcGetCUBINSize(program, ctypes.byref(size)), "CUDA compiler", *check)
     code = ctypes.create_string_buffer(size.value)
     _check_result(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
@@ -226,11 +221,12 @@ def _compile_once(
         source = (files(package) / name).read_text(encoding="utf-8")
         return CudaProgram(source, function, device, dict(constants), shared)
     except (CudaError, OSError) as error:
-        message = (
+        warnings.warn(
             f"{name} must be compiled for the GPU; got: {str(error)[:500]} Array operations are used instead, which "
-            f"are slower. Install libnvrtc for the CUDA version of torch or CuPy (nvidia-cuda-nvrtc) to have it."
+            f"are slower. Install libnvrtc for the CUDA version of torch or CuPy (nvidia-cuda-nvrtc) to have it.",
+            RuntimeWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
         return None
 
 

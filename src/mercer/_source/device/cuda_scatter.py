@@ -11,8 +11,6 @@ import numpy as np
 
 from mercer._source.device.cuda_program import CudaProgram, capability_of, cuda_program, device_of
 
-__all__ = ["CentredSums", "can_sum", "sum_centred"]
-
 # Columns of a band, as in the CUDA program.
 _BAND = 32
 # Most bands: wider rows keep a matrix product busy for longer than writing them takes.

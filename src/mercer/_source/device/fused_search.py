@@ -16,8 +16,6 @@ try:
 except ImportError:
     triton = None
 
-__all__ = ["MOST_COLUMNS", "can_fuse", "choose_tiles", "search_nearest"]
-
 # Wider rows make products so long that writing the scores is a small part of the work.
 MOST_COLUMNS = 1024
 # Columns up to which rows stay in registers.

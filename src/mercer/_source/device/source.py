@@ -20,8 +20,6 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
 from mercer._types import Array
 
-__all__ = ["DeviceSource", "full_precision", "open_device", "rows_per_device_block"]
-
 
 def rows_per_device_block(n_features: int) -> int:
     """Return the fixed number of rows in a block on a device: a power of two that depends only on `n_features`.

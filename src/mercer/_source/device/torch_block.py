@@ -8,8 +8,6 @@ from mercer._source.device.cuda_scatter import CentredSums, can_sum, sum_centred
 from mercer._source.device.fused_search import can_fuse, search_nearest
 from mercer._source.groups import Groups
 
-__all__ = ["TorchBlock"]
-
 Tensor = Any  # of torch, which is imported only where there are rows of it
 
 # The largest number of labels that 16-bit integers can hold.

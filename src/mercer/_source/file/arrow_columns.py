@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["TableColumns", "find_named_columns"]
-
 
 def find_named_columns(given: Any, names: list[str]) -> list[str] | None:
     """Return the columns that `y` or `sample_weight` names; None if it is something else, such as an array."""
@@ -183,5 +181,4 @@ class _Refusal:
             self._raise(f"has {kind} for labels in column {name!r}; give text or whole numbers")
 
     def _raise(self, sentence: str) -> NoReturn:
-        message = f"{self.subject}: {self.description} {sentence}."
-        raise DataError(message)
+        raise DataError(f"{self.subject}: {self.description} {sentence}.")

@@ -9,8 +9,6 @@ from scipy.sparse import issparse, vstack
 from mercer._source.block import Block, DenseBlock
 from mercer._types import Array
 
-__all__ = ["Cursor", "Piece", "cut"]
-
 Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 

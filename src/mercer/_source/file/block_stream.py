@@ -12,8 +12,6 @@ from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.sequential import SequentialSource
 from mercer.errors import DataError
 
-__all__ = ["BlockStream"]
-
 
 class BlockStream(SequentialSource):
     """Blocks ``X``, ``(X, y)`` or ``(X, y, weight)`` of any length, from an iterable or a function without arguments.
@@ -33,8 +31,7 @@ class BlockStream(SequentialSource):
         self.restartable = callable(blocks) or iterator is not blocks
         first = next(iterator, None)
         if first is None:
-            message = f"{subject}: {self.description} yielded nothing; got 0 sample(s), at least 1 is required."
-            raise DataError(message)
+            raise DataError(f"{subject}: {self.description} yielded nothing; got 0 sample(s), at least 1 is required.")
         # The first block was read to learn the columns; the first pass yields it again before the others.
         self._known |= {"iterator": iterator, "looked at": first}
         X = self.rule.read_block(0, first)[0]
@@ -50,11 +47,10 @@ class BlockStream(SequentialSource):
         try:
             return iter(blocks)
         except TypeError:
-            message = (
+            raise DataError(
                 f"{self.subject}: {self.description} must be iterable; got {type(blocks).__name__}. Return a fresh "
                 f"iterator of blocks."
-            )
-            raise DataError(message) from None
+            ) from None
 
     def _begin_pass(self) -> Iterator[Any]:
         """Return an iterator over the blocks from the first on; raise if the user's iterator is used up."""
@@ -64,11 +60,10 @@ class BlockStream(SequentialSource):
             return itertools.chain([first], known["iterator"])
         before, known["iterator"] = known["iterator"], self._begin()
         if known["iterator"] is before:
-            message = (
+            raise DataError(
                 f"{self.subject}: {self.description} gave the same iterator twice, which the first pass has used up; "
                 f"return a fresh iterator each time."
             )
-            raise DataError(message)
         return known["iterator"]
 
     def pieces(self) -> Iterator[Piece]:

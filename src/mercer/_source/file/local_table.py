@@ -16,8 +16,6 @@ import numpy as np
 from mercer._source.block import Block
 from mercer._types import Array
 
-__all__ = ["Entry", "LocalTable", "count_kept_bytes", "forget"]
-
 # The most bytes that a process keeps in all of its tables: k-means takes 20 bytes a row, so this holds 13 million rows.
 _MOST_BYTES = 2**28
 

@@ -16,8 +16,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["NpyFile"]
-
 # The reader of the header for each version of the format; NumPy writes later versions for structured types only.
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -139,8 +137,7 @@ class NpyFile:
 
     def _refuse(self, sentence: str) -> NoReturn:
         """Raise a DataError that names the reader and the file."""
-        message = f"{self.subject}: the file {self.name} {sentence}."
-        raise DataError(message)
+        raise DataError(f"{self.subject}: the file {self.name} {sentence}.")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"name": self.name, "path": self.path, "subject": self.subject}

@@ -23,8 +23,6 @@ from mercer._source.source import Source, SumTree
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["NpySource"]
-
 # Bytes after the block being read that the system is asked to read: the work of several threads on eight blocks each.
 _AHEAD_BYTES = 32 * 2**20
 # The most bytes of blocks that one thread reads and sums at once, so that they stay in its cache.
@@ -75,22 +73,19 @@ class NpySource(Source):
     def _check_shape(self) -> None:
         shape, subject = self.file.shape, self.subject
         if len(shape) != 2:
-            message = (
+            raise DataError(
                 f"{subject}: Expected 2D array, got {len(shape)}D array instead: {self.description} has shape {shape}. "
                 f"Reshape it to one row per sample."
             )
-            raise DataError(message)
         if shape[0] == 0:
-            message = f"{subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required."
-            raise DataError(message)
+            raise DataError(f"{subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required.")
 
     def _check_weights(self) -> None:
         if self.total_weight() == 0:
-            message = (
+            raise DataError(
                 f"{self.subject}: sample_weight must have a positive entry; got zeros only. Raise the weight of some "
                 f"rows."
             )
-            raise DataError(message)
 
     def _beside(self, start: int, stop: int, where: str) -> tuple[Array, Array]:
         """Read the targets and weights of some consecutive rows."""

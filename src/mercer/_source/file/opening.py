@@ -7,8 +7,6 @@ from typing import Any
 from mercer._source.source import Source
 from mercer.errors import DataError
 
-__all__ = ["KINDS", "open_file"]
-
 # Which files hold what, by the ends of their names; those in capitals go through Arrow.
 KINDS = {
     ".npy": "npy",
@@ -43,11 +41,10 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
         return open_table(X, y, weight, columns=columns, **options)
     path, subject = Path(X), options["subject"]
     if not path.exists():
-        message = (
+        raise DataError(
             f"{subject}: there is no file or folder {os.fspath(X)}. Check its name; open remote files with "
             f"pyarrow.dataset.dataset and give the dataset."
         )
-        raise DataError(message)
     kind = "folder" if path.is_dir() else kind_of(path, subject)
     match kind:
         case "npy":
@@ -69,8 +66,7 @@ def kind_of(path: Path, subject: str) -> str:
     for end in ("".join(path.suffixes[-2:]).lower(), path.suffix.lower()):
         if end in KINDS:
             return KINDS[end]
-    message = (
+    raise DataError(
         f"{subject}: {path} must be a file with one of the endings {', '.join(KINDS)}, or a folder of those; got "
         f"{path.suffix or 'no ending'!r}. Rename or convert it."
     )
-    raise DataError(message)

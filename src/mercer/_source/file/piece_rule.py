@@ -9,8 +9,6 @@ from scipy.sparse import csr_array, issparse
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["PieceRule"]
-
 # What came from a file or over a network may lie off the grain of its type, where a BLAS cannot read it: NumPy then
 # multiplies copies of another layout, and the last digits of products differ.
 _PLAIN: list[Literal["C_CONTIGUOUS", "ALIGNED"]] = ["C_CONTIGUOUS", "ALIGNED"]
@@ -185,8 +183,7 @@ class PieceRule:
 
     def _refuse(self, sentence: str) -> NoReturn:
         """Raise a DataError that names who reads the rows."""
-        message = f"{self.subject}: {sentence}"
-        raise DataError(message)
+        raise DataError(f"{self.subject}: {sentence}")
 
 
 def _kind(y: Array) -> str:

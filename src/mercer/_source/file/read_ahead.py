@@ -5,8 +5,6 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["ReadAhead"]
-
 # Items read ahead: enough to keep the consumer busy through one slow read, few enough to hold little memory.
 _AHEAD = 4
 # Seconds of one wait. A signal that comes just before a wait begins is handled when that wait ends.

@@ -9,8 +9,6 @@ from mercer._source.file.npy_file import NpyFile
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["RowValues", "open_row_values"]
-
 
 class RowValues:
     """An entry, or a row of entries, for each row of a file.
@@ -42,20 +40,18 @@ class RowValues:
 
     def _check_path(self, path: str) -> None:
         if not path.endswith(".npy"):
-            message = (
+            raise DataError(
                 f"{self.subject}: {self.name} must be an array, the path of a .npy file or, for tables, the name of a "
                 f"column; got {path!r}."
             )
-            raise DataError(message)
 
     def check_length(self, n_rows: int, description: str) -> None:
         """Raise unless there is an entry for each row."""
         if self.shape is not None and self.shape[:1] != (n_rows,):
-            message = (
+            raise DataError(
                 f"{self.subject}: Found input variables with inconsistent numbers of samples: {description} has "
                 f"{n_rows} rows and {self.name} has {self.shape[0] if self.shape else 1}; give one per row."
             )
-            raise DataError(message)
 
     def read(self, start: int, stop: int, where: str = "") -> Array:
         """Return the values of some consecutive rows; fewer at the end."""

@@ -23,8 +23,6 @@ from mercer._source.threads import run_taken
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Piece", "SequentialSource"]
-
 
 class SequentialSource(Source):
     """Rows that come in pieces, front to back. Subclasses define :meth:`pieces`.
@@ -67,11 +65,10 @@ class SequentialSource(Source):
     def blocks(self) -> Generator[Block]:
         """Yield the blocks of one pass, front to back."""
         if self._known["passes"] and not self.restartable:
-            message = (
+            raise DataError(
                 f"{self.subject}: {self.description} can be read only once and a further pass is needed; give a list "
                 f"of blocks, an object with __iter__, or a function without arguments that returns a fresh iterator."
             )
-            raise DataError(message)
         # Every pass is counted: an iterator may allow one only.
         self._known["passes"] += 1
         start, weights = 0, SumTree()
@@ -92,24 +89,21 @@ class SequentialSource(Source):
         """Remember the number of rows and their weight after a whole pass; raise if they changed or are zero."""
         known = self._known["n_rows"]
         if n_rows == 0 and not known:
-            message = f"{self.subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required.")
         # Solvers compare sums of several passes, which must be sums over the same rows.
         if known is not None and known != n_rows:
-            message = (
+            raise DataError(
                 f"{self.subject}: {self.description} changed while it was read: {known} rows before, {n_rows} now; "
                 f"every pass must give the same rows."
             )
-            raise DataError(message)
         self._known["n_rows"] = n_rows
         if self.rule.has_weight and self._known["weight"] is None:
             self._known["weight"] = float(weights.total())
             if self._known["weight"] == 0:
-                message = (
+                raise DataError(
                     f"{self.subject}: sample_weight must have a positive entry; got zeros only in {self.description}. "
                     f"Raise the weight of some rows."
                 )
-                raise DataError(message)
 
     def _check_blocks(self) -> Generator[Block]:
         """Yield the blocks of one pass, after a check for NaN and infinity where that is still needed."""
@@ -160,14 +154,16 @@ class SequentialSource(Source):
                     return done
         finally:
             ahead.close()
-        message = f"{self.subject}: {self.description} ended before block {max(work)}; it changed while it was read."
-        raise DataError(message)
+        raise DataError(
+            f"{self.subject}: {self.description} ended before block {max(work)}; it changed while it was read."
+        )
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         block = self._cursor_at(start).read(stop - start)
         if block is None or block.n < stop - start:
-            message = f"{self.subject}: {self.description} ended before row {stop}; it changed while it was read."
-            raise DataError(message)
+            raise DataError(
+                f"{self.subject}: {self.description} ended before row {stop}; it changed while it was read."
+            )
         return self.fetch(function(block))
 
     def available(self, start: int, count: int) -> int:

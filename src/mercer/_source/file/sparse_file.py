@@ -22,8 +22,6 @@ from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["SparseFile"]
-
 
 class SparseFile(SequentialSource):
     """Rows of a CSR matrix in a .npz file, compressed or not, in the blocks that the matrix would have in memory."""
@@ -147,8 +145,7 @@ class SparseFile(SequentialSource):
         }
 
     def _refuse(self, sentence: str) -> NoReturn:
-        message = f"{self.subject}: {self.description} {sentence}."
-        raise DataError(message)
+        raise DataError(f"{self.subject}: {self.description} {sentence}.")
 
 
 def _header(member: Any) -> tuple[tuple[int, ...], Any]:
@@ -157,6 +154,5 @@ def _header(member: Any) -> tuple[tuple[int, ...], Any]:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(member)
     if dtype.hasobject:
-        message = "it holds Python objects"
-        raise ValueError(message)
+        raise ValueError("it holds Python objects")
     return shape, dtype

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 from mercer._source.file.opening import KINDS, kind_of
 from mercer.errors import DataError
 
-__all__ = ["TableFiles"]
-
 _NAMES = {"Parquet": "parquet", "Arrow": "ipc", "CSV": "csv", "TSV": "csv"}
 
 
@@ -96,8 +94,7 @@ class TableFiles:
                 )
 
     def _refuse(self, sentence: str) -> NoReturn:
-        message = f"{self.subject}: {sentence}"
-        raise DataError(message)
+        raise DataError(f"{self.subject}: {sentence}")
 
 
 def _with_floats(schema: Any, labels: Any) -> Any:

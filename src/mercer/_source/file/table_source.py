@@ -19,8 +19,6 @@ from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
 from mercer.errors import DataError
 
-__all__ = ["ParquetSource", "ReaderSource", "TableSource", "open_reader", "open_table", "open_table_path"]
-
 # Bytes of a record batch.
 _BATCH_BYTES = 8 * 2**20
 # How far Arrow reads ahead on its own; its default holds 16 batches of each of 4 files.
@@ -155,8 +153,7 @@ class TableSource(SequentialSource):
         return {"shape": [self.n_features], "dtype": str(self.dtype), "columns": self.columns.names, "data": stamps}
 
     def _refuse(self, sentence: str) -> NoReturn:
-        message = f"{self.subject}: {self.description} {sentence}."
-        raise DataError(message)
+        raise DataError(f"{self.subject}: {self.description} {sentence}.")
 
 
 class ParquetSource(TableSource):
@@ -252,5 +249,6 @@ def _import_arrow(subject: str) -> None:
     try:
         import pyarrow.dataset  # noqa: F401
     except ImportError as error:
-        message = f'{subject}: tables are read by pyarrow, which is not installed; pip install "mercer[files]".'
-        raise ImportError(message) from error
+        raise ImportError(
+            f'{subject}: tables are read by pyarrow, which is not installed; pip install "mercer[files]".'
+        ) from error

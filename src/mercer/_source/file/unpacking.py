@@ -7,8 +7,6 @@ from typing import Any
 from mercer._config import get_config
 from mercer.errors import DataError
 
-__all__ = ["BoundedReader", "check_archive", "find_limit"]
-
 # Bytes that any archive may unpack to where no limit is set.
 _ALWAYS = 2**30
 # Bytes for each packed byte: tables as text are packed to a fifth up to a fiftieth, bombs to a thousandth.

@@ -7,8 +7,6 @@ from typing import Any
 from mercer.app.option_kinds import FLAG
 from mercer.app.options import Option, list_options, parse_options
 
-__all__ = ["add_options", "add_output", "add_reading_options", "add_silencers", "parse_reading_options"]
-
 
 def add_options(parser: Any, options: Iterable[Option]) -> None:
     """Add `options` to a parser or a group of it. Values are left as they are typed, and None means not given."""

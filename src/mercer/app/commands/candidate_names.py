@@ -4,8 +4,6 @@ The families offer the candidates (:func:`mercer.model_selection.candidates`), b
 which takes seconds. A test compares these lists with the offers.
 """
 
-__all__ = ["CLASSIFIERS", "CLUSTERINGS", "REGRESSORS"]
-
 CLASSIFIERS = (
     "the constant guess",
     "nearest centroid",

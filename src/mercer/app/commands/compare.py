@@ -9,8 +9,6 @@ from typing import Any
 from mercer.app.commands.arguments import add_silencers
 from mercer.app.study.amounts import spell_amount, spell_range
 
-__all__ = ["HELP", "compare", "declare", "execute"]
-
 HELP = "list the differences between two runs"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from mercer.app.commands import COMMANDS
 
-__all__ = ["HELP", "declare", "execute", "list_flags"]
-
 HELP = "print a script that makes a shell complete mercer's commands and options"
 
 _BASH = """\

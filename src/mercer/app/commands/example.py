@@ -5,8 +5,6 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_output
 
-__all__ = ["EXAMPLES", "HELP", "declare", "execute", "load_example"]
-
 HELP = "write a table that comes with mercer to a file or to standard output"
 # The function that draws each table.
 EXAMPLES = {"classification": "load_failures", "regression": "load_rents", "clusters": "load_visitors"}

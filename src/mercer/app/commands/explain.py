@@ -6,8 +6,6 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "show how much each column contributes to the prediction of one row"
 # Rows of the table that form the average row; more would change little and take longer.
 _MOST_ROWS = 20_000
@@ -62,8 +60,7 @@ def _find_row(stream: Any, number: int) -> tuple[Any, Any]:
         if row is not None and seen >= _MOST_ROWS:
             break
     if row is None:
-        message = f"{stream.place.name}: --row must be from 1 to {seen}; got {number}."
-        raise DataError(message)
+        raise DataError(f"{stream.place.name}: --row must be from 1 to {seen}; got {number}.")
     return row, pandas.concat(kept, ignore_index=True).iloc[:_MOST_ROWS]
 
 

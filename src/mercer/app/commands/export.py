@@ -8,8 +8,6 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_silencers
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "write the model of a run for use without mercer: as ONNX, a scikit-learn pipeline or a Python module"
 
 
@@ -33,8 +31,7 @@ def execute(options: Any) -> int:
     from mercer.errors import DataError
 
     if options.onnx is None and options.python is None and options.sklearn is None:
-        message = "export: give --onnx FILE, --sklearn FILE or --python FILE, or several of them."
-        raise DataError(message)
+        raise DataError("export: give --onnx FILE, --sklearn FILE or --python FILE, or several of them.")
     model, _ = load_model(options.model)
     if list_groups(model.steps[-1][1]):
         model = NamedGroups(model)

@@ -9,8 +9,6 @@ from mercer.app.commands.arguments import add_output, add_reading_options, add_s
 from mercer.app.option_kinds import split_names
 from mercer.errors import DataError
 
-__all__ = ["HELP", "declare", "execute"]
-
 # New categories of a column that a notice names.
 _MOST_NAMED = 3
 HELP = "predict the target for every row of a table, with the model of an earlier run"
@@ -47,8 +45,7 @@ def execute(options: Any) -> int:
     from mercer.app.start import spare_modules
 
     if options.json and options.output is None:
-        message = "--json prints a summary instead of the predictions. Give -o FILE for the predictions."
-        raise DataError(message)
+        raise DataError("--json prints a summary instead of the predictions. Give -o FILE for the predictions.")
     others = split_names(options.others or [])
     with spare_modules():
         from mercer._source.file.read_ahead import ReadAhead
@@ -79,8 +76,7 @@ def execute(options: Any) -> int:
         predict = partial(_predict_frame, model, names, others, rule, widening)
         run_taken(predict, frames, n_threads(None), write)
         if count == 0:
-            message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
-            raise DataError(message)
+            raise DataError(f"{stream.place.name}: the table has column names but no rows. Give a table with rows.")
     if writer.escaped and not options.quiet:
         sys.stderr.write(
             f"mercer: note: {writer.escaped} texts begin with =, +, - or @, as formulas do, and were written with an "

@@ -7,8 +7,6 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_silencers
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "make the report of an earlier run again"
 
 

@@ -14,8 +14,6 @@ from mercer.app.commands.example import EXAMPLES, load_example
 from mercer.app.options import OPTIONS, OUTPUT, SECTIONS, list_options, parse_options
 from mercer.errors import DataError
 
-__all__ = ["HELP", "declare", "execute"]
-
 # Notes on how columns were read that are printed; the report has all of them.
 _MOST_READ = 8
 
@@ -62,8 +60,7 @@ def execute(options: Any) -> int:
     # What is typed overrules the file.
     values = {**config, **parse_options(vars(options), OPTIONS)}
     if options.table is not None and options.example is not None:
-        message = f"a table ({options.table}) and --example cannot both be given. Leave one out."
-        raise DataError(message)
+        raise DataError(f"a table ({options.table}) and --example cannot both be given. Leave one out.")
     # The first words appear at once: loading a bundled table and the modules of a study takes a second or two.
     with Progress(options.quiet or options.json) as progress:
         table, name, values = _choose_table(options, values)

@@ -4,8 +4,6 @@ import argparse
 import sys
 from typing import Any
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "start a small HTTP service that predicts and explains rows with the model of a run"
 
 
@@ -34,8 +32,7 @@ def execute(options: Any) -> int:
     except DataError:
         record = None  # a model file alone predicts too, without intervals
     if not 0 <= options.port < 65536:
-        message = f"--port must be from 0 to 65535; got {options.port}."
-        raise DataError(message)
+        raise DataError(f"--port must be from 0 to 65535; got {options.port}.")
     service = Service(model, schema, record, options.max_rows)
     server = make_server(service, options.host, options.port, int(options.max_megabytes * 1e6))
     if not options.quiet:

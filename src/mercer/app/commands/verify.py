@@ -7,8 +7,6 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_silencers
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "check a model file, and show what it contains and who signed it"
 
 

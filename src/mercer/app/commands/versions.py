@@ -3,8 +3,6 @@
 import argparse
 from typing import Any
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "print versions, CPU level and threads"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
 
-__all__ = ["HELP", "declare", "execute"]
-
 HELP = "say whether new rows still look like the training rows of a run, and whether its score holds"
 # The exit status if something has changed, so that a program can act on it.
 _CHANGED = 3
@@ -33,8 +31,7 @@ def execute(options: Any) -> int:
     from mercer.errors import DataError
 
     if not 0 < options.level < 1:
-        message = f"--level must be a probability between 0 and 1; got {options.level:g}."
-        raise DataError(message)
+        raise DataError(f"--level must be a probability between 0 and 1; got {options.level:g}.")
     model, schema = load_model(options.run)
     record = find_record(options.run)
     drift = watch_rows(model, schema, record, options.table, options.level, **parse_reading_options(options))

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Curves", "Gaussians", "Kernel", "Layers", "Machines", "Neighbours", "Products"]
-
 
 @dataclass(frozen=True)
 class Gaussians:

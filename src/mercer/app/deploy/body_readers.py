@@ -7,8 +7,6 @@ import numpy as np
 
 from mercer.app.deploy.bodies import Curves, Gaussians, Kernel, Layers, Machines, Neighbours, Products
 
-__all__ = ["read_body"]
-
 
 def read_body(model: Any, classes: list[str]) -> tuple[str, np.ndarray, Any] | None:
     """Return link, intercept and body of a fitted model; None if it is of another kind."""

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CYCLES", "MISSING", "OTHER", "list_codes"]
-
 # Length and offset of the cycles of dates, in days; day 0 was a Thursday, and weeks begin on Monday.
 CYCLES = {"year": (365.2425, 0.0), "week": (7.0, 3.0), "day": (1.0, 0.0)}
 # The key of the code of other categories; no text of a table is equal to it.

@@ -14,8 +14,6 @@ import numpy as np
 from mercer.app.study.record import Conformal, Record
 from mercer.errors import DataError
 
-__all__ = ["find_quantile", "predict_interval", "predict_set", "store_scores", "widen"]
-
 # Scores that are stored of a class, or of all numbers: the quantiles of more scores hardly differ.
 _MOST_SCORES = 1000
 
@@ -82,12 +80,10 @@ def widen(columns: dict[str, np.ndarray], record: Record, level: float) -> dict[
         If the study has no predictions of unseen rows, or `level` is no probability.
     """
     if not 0 < level < 1:
-        message = f"coverage must be a probability between 0 and 1; got {level:g}."
-        raise DataError(message)
+        raise DataError(f"coverage must be a probability between 0 and 1; got {level:g}.")
     conformal = record.conformal
     if conformal is None:
-        message = "coverage: the study of this model stored no errors of unseen rows. Run the study again."
-        raise DataError(message)
+        raise DataError("coverage: the study of this model stored no errors of unseen rows. Run the study again.")
     if conformal.names == [""]:
         values = np.asarray(columns["prediction"], dtype=float)
         low, high = predict_interval(conformal, values, level)
@@ -95,8 +91,7 @@ def widen(columns: dict[str, np.ndarray], record: Record, level: float) -> dict[
     prefix = "probability of "
     names = [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
     if not names:
-        message = "coverage: the model predicts no probabilities, which sets of classes need."
-        raise DataError(message)
+        raise DataError("coverage: the model predicts no probabilities, which sets of classes need.")
     shares = np.column_stack([columns[prefix + name] for name in names])
     sets: Any = np.array(["; ".join(kept) for kept in predict_set(conformal, shares, names, level)], dtype=object)
     return {"prediction": columns["prediction"], "set": sets} | {

@@ -14,8 +14,6 @@ import numpy as np
 from mercer.app.study.amounts import spell_amount
 from mercer.app.study.record import Reference
 
-__all__ = ["ColumnDrift", "Drift", "compare_rows", "store_reference"]
-
 # Rows of the training table that a study keeps, and of new rows that are compared.
 _MOST_ROWS = 1000
 _FEWEST_ROWS = 100

@@ -22,8 +22,6 @@ from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.errors import DataError
 from mercer.preprocessing import StandardScaler, TableEncoder
 
-__all__ = ["Calibration", "Formula", "Power", "Tree", "list_single", "make_formula", "refuse"]
-
 # Losses of boosted trees whose predictions are the sums of the leaves.
 _PLAIN_LOSSES = ("squared_error", "absolute_error", "quantile", "huber")
 # Models that no export can hold, and why.
@@ -202,8 +200,9 @@ def _read_power(transformer: Any) -> Power | None:
 
 def refuse(reason: str) -> NoReturn:
     """Raise DataError: the model cannot be exported for this reason."""
-    message = f"export: this model cannot be written in that form: {reason}. Use `mercer predict` or `mercer serve`."
-    raise DataError(message)
+    raise DataError(
+        f"export: this model cannot be written in that form: {reason}. Use `mercer predict` or `mercer serve`."
+    )
 
 
 def _read_calibration(calibrated: Any, model: Any, formula: Formula) -> Calibration:

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.app.study.grouping import name_groups
 
-__all__ = ["NamedGroups", "list_groups"]
-
 
 def list_groups(model: Any) -> list[str]:
     """Return the names of the groups of a clustering that can be exported; none for other models."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.app.deploy.bodies import Curves, Gaussians, Kernel, Layers, Machines, Neighbours, Products
 
-__all__ = ["add_body"]
-
 # The functions between the layers of a perceptron, by the names that ONNX gives them.
 _FUNCTIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid"}
 

@@ -8,8 +8,6 @@ from mercer.app.deploy.formula import Formula
 from mercer.app.deploy.trial_rows import count_days, list_columns, spell_category
 from mercer.errors import DataError
 
-__all__ = ["check_graph", "feed_rows"]
-
 # The largest difference of a probability or a number, relative to the largest number. Double precision leaves 1e-12;
 # sums in another order may differ by more.
 _TOLERANCE = 1e-6
@@ -50,6 +48,5 @@ def check_graph(graph: Any, formula: Formula, model: Any, frame: Any) -> float |
     got = found["probabilities" if formula.classes else "prediction"]
     largest = float(np.abs(got - wanted).max() / max(1.0, float(np.abs(wanted).max())))
     if not largest <= _TOLERANCE:
-        message = f"export: the ONNX file differs from the model by {largest:.2g}. Please report it."
-        raise DataError(message)
+        raise DataError(f"export: the ONNX file differs from the model by {largest:.2g}. Please report it.")
     return largest

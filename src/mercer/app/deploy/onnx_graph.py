@@ -15,8 +15,6 @@ from mercer.app.deploy.formula import Calibration, Formula
 from mercer.app.deploy.onnx_bodies import add_body
 from mercer.app.deploy.onnx_trees import add_trees
 
-__all__ = ["make_graph"]
-
 # Version of the general operators.
 _OPSET = 19
 # Version of the operators for models: the first with trees in double precision.

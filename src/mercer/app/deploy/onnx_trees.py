@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.app.deploy.formula import Tree
 
-__all__ = ["add_trees"]
-
 # Comparison of a node in ONNX: at most the threshold.
 _AT_MOST = 0
 # The largest finite double.

@@ -15,8 +15,6 @@ from mercer.app.table.delimited import MISSING as BLANKS
 from mercer.errors import DataError
 from mercer.preprocessing import numerals
 
-__all__ = ["check_module", "write_module"]
-
 # Rows on which a module is compared with the model; plain Python takes its time for each.
 _ROWS = 64
 # The largest difference of a probability or a number, relative to the largest number.
@@ -119,8 +117,9 @@ def check_module(text: str, formula: Formula, model: Any) -> float:
         wanted = np.asarray(model.predict(frame), dtype=float)
     largest = float(np.abs(got - wanted).max() / max(1.0, float(np.abs(wanted).max())))
     if not largest <= _TOLERANCE:
-        message = f"export: the Python module differs from the model by {largest:.2g}, and was not written. Use --onnx."
-        raise DataError(message)
+        raise DataError(
+            f"export: the Python module differs from the model by {largest:.2g}, and was not written. Use --onnx."
+        )
     return largest
 
 

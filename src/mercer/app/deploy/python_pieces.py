@@ -1,7 +1,5 @@
 """The functions of an exported Python module, as texts: those that every module has, and one for each kind of body."""
 
-__all__ = ["BODIES", "HEAD", "RUNTIME"]
-
 HEAD = '''"""A model that `mercer export --python` wrote. It needs nothing but Python.
 
 `predict(row)` and `predict_proba(row)` take a dictionary from column names to values. A missing value is None, NaN, or

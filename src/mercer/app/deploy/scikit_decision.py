@@ -17,8 +17,6 @@ from sklearn.preprocessing import FunctionTransformer
 from mercer.app.deploy.formula import Formula
 from mercer.decision import DecisionClassifier
 
-__all__ = ["add_calibration", "add_decision", "find_weights"]
-
 # Probabilities below this count as this before their logarithm is taken.
 _LEAST = 1e-300
 

@@ -18,8 +18,6 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from mercer.app.deploy.codes import CYCLES
 from mercer.app.deploy.formula import Formula
 
-__all__ = ["make_encoder", "make_scaler"]
-
 # Texts that stand for a missing value and for another category while fitting. They sort behind every text that people
 # type, so that the columns of the encoder keep their order.
 _MISSING = "\uffff missing"

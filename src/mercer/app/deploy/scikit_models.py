@@ -23,8 +23,6 @@ from mercer.app.deploy.bodies import Curves, Gaussians, Kernel, Layers, Machines
 from mercer.app.deploy.formula import Formula, refuse
 from mercer.app.deploy.scikit_trees import make_boosting_steps, make_tree
 
-__all__ = ["make_model_steps", "make_rows"]
-
 # A tolerance at which a fit ends with its first step: what it finds is replaced.
 _AT_ONCE = 1e9
 

@@ -22,8 +22,6 @@ from mercer.app.deploy.scikit_models import make_model_steps, make_rows
 from mercer.app.deploy.trial_rows import make_trial_rows, write_plain
 from mercer.errors import DataError
 
-__all__ = ["make_scikit_pipeline", "pack_pipeline"]
-
 # The largest difference of a probability or a number, relative to the largest number.
 _TOLERANCE = 1e-6
 # Expected costs of two actions that differ by less, relative to the largest, are equal: rounding may decide.
@@ -112,11 +110,10 @@ def _compare(pipeline: Pipeline, model: Any, formula: Formula, frame: Any, given
         answers = [np.asarray(one.predict(rows)).astype(str) for one, rows in ((model, frame), (pipeline, given))]
         other = _count_others(formula, np.asarray(model.predict_proba(frame), dtype=float), *answers)
     if not largest <= _TOLERANCE or other:
-        message = (
+        raise DataError(
             f"export: the scikit-learn pipeline differs from the model (by {largest:.2g}, and {other} of {len(frame)} "
             f"random rows get another class), and was not written.{_find_reason(formula)} Use --onnx or --python."
         )
-        raise DataError(message)
     return largest
 
 
@@ -147,8 +144,7 @@ class _PlainReader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if module.split(".")[0] == "mercer":
-            message = f"export: the pipeline would need mercer to be loaded ({module}.{name}). Please report it."
-            raise DataError(message)
+            raise DataError(f"export: the pipeline would need mercer to be loaded ({module}.{name}). Please report it.")
         return super().find_class(module, name)
 
 

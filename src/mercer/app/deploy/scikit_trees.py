@@ -15,8 +15,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mercer.app.deploy.formula import Formula, Tree
 
-__all__ = ["make_boosting_steps", "make_tree"]
-
 # A tolerance at which a fit ends with its first step: what it finds is replaced.
 _AT_ONCE = 1e9
 # The relative error of a few operations in double precision.

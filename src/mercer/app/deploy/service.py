@@ -18,8 +18,6 @@ import numpy as np
 from mercer.app.deploy.conformal import widen
 from mercer.errors import MercerError
 
-__all__ = ["Service", "make_server"]
-
 # Seconds for which a connection may send nothing.
 _PATIENCE = 30.0
 # Bytes of a body above the limit that are read and forgotten before it is refused, and how many at once.

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.app.deploy.formula import Formula, list_single
 
-__all__ = ["count_days", "list_columns", "make_trial_rows", "spell_category", "write_plain"]
-
 # Rows on which a file is compared with its model.
 _ROWS = 256
 # Words of a random text.

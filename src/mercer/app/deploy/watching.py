@@ -13,8 +13,6 @@ from mercer.app.study.record import Record
 from mercer.app.table import Stream
 from mercer.errors import DataError
 
-__all__ = ["watch_rows"]
-
 # New rows whose score is measured.
 _MOST_ROWS = 200_000
 
@@ -28,15 +26,13 @@ def watch_rows(model: Any, schema: Schema, record: Record, table: Any, level: fl
         If the study kept no training rows, or the table has no rows.
     """
     if record.reference is None:
-        message = "watch: the study stored none of its training rows. Run it again without --no-rows."
-        raise DataError(message)
+        raise DataError("watch: the study stored none of its training rows. Run it again without --no-rows.")
     target = record.question.target
     known = Stream.open(table, **reading).names
     others = [target] if target is not None and target in known else []
     frame = _read_rows(open_rows(table, schema, others, **reading))
     if not len(frame):
-        message = "watch: the table has column names but no rows. Give a table with rows."
-        raise DataError(message)
+        raise DataError("watch: the table has column names but no rows. Give a table with rows.")
     drift = compare_rows(record.reference, frame, level)
     return _add_score(drift, model, schema, record, frame) if others else drift
 

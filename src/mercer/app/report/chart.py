@@ -10,8 +10,6 @@ from html import escape
 
 from mercer.app.report.scale import Scale, format_number
 
-__all__ = ["Chart"]
-
 # Size and margins in units of the picture, which the page scales to its width. On a phone 360 pixels wide a figure has
 # 307 pixels, so that letters of 11.5 units have 11 pixels there.
 WIDTH = 320.0

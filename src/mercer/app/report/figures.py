@@ -6,18 +6,6 @@ from mercer.app.report.chart import Chart
 from mercer.app.report.scale import find_span, format_number, format_percent
 from mercer.app.study.record import BiasVariance, Candidate, Column, Curve, Dependence, Driver, Fit, Sureness
 
-__all__ = [
-    "draw_bias_variance",
-    "draw_candidates",
-    "draw_curve",
-    "draw_dependence",
-    "draw_drivers",
-    "draw_histogram",
-    "draw_history",
-    "draw_score",
-    "draw_shares",
-]
-
 # The most names that fit below an axis.
 _MOST_NAMES = 9
 # Share of the axis that the words below two points need beside each other.

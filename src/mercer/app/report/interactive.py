@@ -8,8 +8,6 @@ from typing import Any
 from mercer.app.deploy.conformal import find_quantile
 from mercer.app.study.record import Record
 
-__all__ = ["list_threshold_data", "list_what_if_data"]
-
 # Share of new rows whose true value lies in the interval that the page shows.
 _COVERAGE = 0.9
 # Probabilities of each class that the page holds.

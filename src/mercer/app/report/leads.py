@@ -5,8 +5,6 @@ from mercer.app.report.scale import capitalise, format_percent
 from mercer.app.report.section import Figure
 from mercer.app.study.record import Record
 
-__all__ = ["make_leads"]
-
 # Columns in the picture of those that matter.
 _MOST_COLUMNS = 4
 

@@ -6,19 +6,6 @@ from mercer.app.report.chart import Chart
 from mercer.app.report.scale import find_span, format_number, format_percent
 from mercer.app.study.record import Calibration, Confusion, CostCurve, Map, Rates, Residuals
 
-__all__ = [
-    "draw_calibration",
-    "draw_confusion",
-    "draw_cost_curve",
-    "draw_map_by_group",
-    "draw_map_by_loss",
-    "draw_precision_recall",
-    "draw_predictions",
-    "draw_residuals",
-    "draw_roc",
-    "name_drawn",
-]
-
 # Curves and groups with a colour of their own; there are six colours.
 _MOST_CURVES = 6
 

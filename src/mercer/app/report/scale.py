@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Scale", "capitalise", "find_span", "find_ticks", "format_number", "format_percent"]
-
 
 def format_number(value: float | None, digits: int = 3) -> str:
     """Return a number with `digits` significant digits, without an exponent if it is readable without one."""

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from mercer.app.report.tables import Table
 from mercer.app.study.record import Notice
 
-__all__ = ["Figure", "Section"]
-
 
 @dataclass(frozen=True)
 class Figure:

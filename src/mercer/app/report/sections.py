@@ -17,8 +17,6 @@ from mercer.app.report.tables import (
 )
 from mercer.app.study.record import Record
 
-__all__ = ["make_sections"]
-
 # From this number of classes on, the confusion matrix needs the width of the page.
 _MANY_CLASSES = 7
 # Share of the variance from which on further principal components add little.

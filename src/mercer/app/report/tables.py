@@ -8,17 +8,6 @@ from mercer.app.report import figures
 from mercer.app.report.scale import format_number, format_percent
 from mercer.app.study.record import Candidate, HardRow, Record, StrangeRow
 
-__all__ = [
-    "Table",
-    "make_candidate_table",
-    "make_column_table",
-    "make_metric_table",
-    "make_row_table",
-    "make_setting_table",
-    "make_strange_table",
-]
-
-
 # Characters from which on a text takes several lines in a column of a phone.
 _LONG = 60
 

@@ -17,5 +17,4 @@ def __getattr__(name: str) -> Any:
     # A record is read and shown without what made it.
     if name in _HOMES:
         return getattr(importlib.import_module(f"mercer.app.study.{_HOMES[name]}"), name)
-    message = f"module 'mercer.app.study' has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module 'mercer.app.study' has no attribute {name!r}")

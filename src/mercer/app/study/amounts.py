@@ -2,8 +2,6 @@
 
 import math
 
-__all__ = ["spell_amount", "spell_range"]
-
 # Powers of ten between which a number is written without an exponent.
 _SMALLEST = -4
 _LARGEST = 12

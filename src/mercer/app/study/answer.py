@@ -4,8 +4,6 @@ from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.metrics import Metric
 from mercer.app.study.record import Candidate, Column, Record, Sureness
 
-__all__ = ["spell_value", "write_answer", "write_findings"]
-
 # How names of candidates end that take an article, and those in the plural.
 _COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process", "network", "perceptron")
 _PLURAL = ("densities", "trees", "neighbours", "models")

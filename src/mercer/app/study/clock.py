@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from mercer.app.study.record import Notice
 
-__all__ = ["Clock", "ProgressEvent"]
-
 Result = TypeVar("Result")
 # Share of the budget, and the number of seconds at least, that are kept for writing the report.
 _SPARE = 0.04

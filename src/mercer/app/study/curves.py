@@ -11,8 +11,6 @@ from mercer.app.study.record import BiasVariance, Candidate, Curve
 from mercer.model_selection import resampled_bias_variance, score_interval
 from mercer.model_selection.trials import order_growing, score_sizes
 
-__all__ = ["make_learning_curve", "split_error"]
-
 # Shares of the training rows at which the learning curve is measured; no point has fewer than `_FEWEST` rows.
 _SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 _FEWEST = 20

@@ -14,8 +14,6 @@ from mercer.decision import add_reject, optimal_action
 from mercer.errors import ParameterError
 from mercer.model_selection import score_interval
 
-__all__ = ["Stakes", "check_threshold", "decide", "read_stakes"]
-
 # Thresholds of the cost curve, beside 0 and 1.
 _THRESHOLDS = 99
 
@@ -40,8 +38,7 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
     if options.costs is None and material.cost is None and options.reject is None:
         return None
     if not classes:
-        message = "costs: decisions need classes, but the target is a number. Leave the costs out."
-        raise ParameterError(message)
+        raise ParameterError("costs: decisions need classes, but the target is a number. Leave the costs out.")
     if material.cost is not None:
         costs = _make_row_costs(material, options)
     elif options.costs is None:
@@ -50,17 +47,15 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
     else:
         costs = np.asarray(options.costs, dtype=float)
     if costs.ndim == 2 and costs.shape[1] != len(classes):
-        message = (
+        raise ParameterError(
             f"costs: each action must have one cost per class, {', '.join(classes)}; got {costs.shape[1]} for "
             f"{len(classes)} classes."
         )
-        raise ParameterError(message)
     # As many actions as classes are named after the classes: action k is to treat the row as class k.
     actions = options.actions or (classes if costs.shape[-2] == len(classes) else None)
     actions = list(actions or (f"action {place + 1}" for place in range(costs.shape[-2])))
     if len(actions) != costs.shape[-2]:
-        message = f"costs: there must be one name per action, {costs.shape[-2]}; got {len(actions)}."
-        raise ParameterError(message)
+        raise ParameterError(f"costs: there must be one name per action, {costs.shape[-2]}; got {len(actions)}.")
     if options.reject is not None:
         costs, actions = add_reject(costs, options.reject), [*actions, "reject"]
     return Stakes(actions, costs)
@@ -69,8 +64,9 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
 def _make_row_costs(material: Material, options: Options) -> np.ndarray:
     """Return a cost matrix per row: a miss costs what the cost column says, a false alarm `options.false_alarm`."""
     if material.positive is None:
-        message = f"cost: a cost column needs a target of two classes; got {len(material.classes)}. Give a cost matrix."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"cost: a cost column needs a target of two classes; got {len(material.classes)}. Give a cost matrix."
+        )
     positive = material.classes.index(material.positive)
     costs = np.zeros((len(material), 2, 2))
     # Axis 1 is the action and axis 2 the true class: the miss is action "negative" on a positive row.
@@ -139,8 +135,6 @@ def _make_cost_curve(
 def check_threshold(threshold: float, material: Material) -> None:
     """Raise if a threshold makes no sense for this target."""
     if material.positive is None:
-        message = "threshold: it needs a target of two classes. Leave it out, or give --costs."
-        raise ParameterError(message)
+        raise ParameterError("threshold: it needs a target of two classes. Leave it out, or give --costs.")
     if not 0 < threshold < 1:
-        message = f"threshold: it must be a probability between 0 and 1; got {threshold:g}."
-        raise ParameterError(message)
+        raise ParameterError(f"threshold: it must be a probability between 0 and 1; got {threshold:g}.")

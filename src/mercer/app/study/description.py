@@ -16,8 +16,6 @@ from mercer.app.study.record import Notice, Origin, Question
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
 
-__all__ = ["count_duplicates", "describe_origin", "describe_question", "list_lacking", "list_left_out", "list_notices"]
-
 # Parts of a study that are named in one sentence.
 _MOST_PARTS = 5
 # Candidates that a notice names.

@@ -10,18 +10,6 @@ from mercer.app.study.amounts import spell_amount
 from mercer.app.study.material import Material
 from mercer.app.study.record import Calibration, Confusion, HardRow, Rates, Residuals
 
-__all__ = [
-    "count_confusion",
-    "decide_classes",
-    "find_seen",
-    "list_hard_rows",
-    "measure_calibration",
-    "measure_losses",
-    "measure_rates",
-    "spell_cell",
-    "summarise_residuals",
-]
-
 # Points of a curve in the record; more are not visible in the report.
 _POINTS = 200
 # Classes for which curves are drawn.

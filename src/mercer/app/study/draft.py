@@ -20,8 +20,6 @@ from mercer.app.study.record import Candidate, Data, Notice, Question, Record
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
 
-__all__ = ["Draft"]
-
 
 @dataclass
 class Draft:

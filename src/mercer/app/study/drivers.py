@@ -12,8 +12,6 @@ from mercer.app.study.material import Material
 from mercer.app.study.record import Dependence, Driver
 from mercer.model_selection import score_interval
 
-__all__ = ["find_drivers", "measure_dependences"]
-
 # Test rows of a fold on which columns are shuffled.
 _MOST_ROWS = 1000
 # Columns that are shuffled, and how often each.

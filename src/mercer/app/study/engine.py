@@ -32,7 +32,8 @@ from mercer.app.study.floor import estimate_best
 from mercer.app.study.material import Material, draw_rows, drop_rare_classes, gather
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
-from mercer.app.study.recipe import choose_costs, find_model, find_threshold, make_balanced_costs, make_encoder
+from mercer.app.study.positive import find_threshold
+from mercer.app.study.recipe import choose_costs, find_model, make_balanced_costs, make_encoder
 from mercer.app.study.record import Fit, Notice, StrangeRow
 from mercer.app.study.result import Study
 from mercer.app.study.strange_rows import find_strange_rows
@@ -41,8 +42,6 @@ from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
 from mercer.app.table.target import NoModelError
 from mercer.errors import MercerError
-
-__all__ = ["study"]
 
 # Share of a budget that the first candidate may take.
 _FIRST_SHARE = 0.05

@@ -17,8 +17,6 @@ from mercer.app.study.record import Fit
 from mercer.decision import DecisionClassifier
 from mercer.model_selection.trials import fit_weights
 
-__all__ = ["describe_fit", "fit_final"]
-
 # Values of the objective in the record.
 _MOST_STEPS = 300
 

@@ -9,8 +9,6 @@ from mercer.app.study.plane import encode_rows
 from mercer.decision import neighbor_bounds
 from mercer.neighbors import NearestNeighbors
 
-__all__ = ["count_contradictions", "estimate_best"]
-
 # Rows among which neighbours are searched.
 _MOST_ROWS = 4000
 # With fewer rows of a class its neighbours are too far away.

@@ -11,8 +11,6 @@ from sklearn.model_selection import ParameterGrid
 from mercer._base.candidate import Candidate, Shape
 from mercer.metrics import silhouette_interval
 
-__all__ = ["Grouping", "group_rows", "make_bic_curve", "measure_stability", "name_groups"]
-
 # Rows on which the silhouette is measured.
 _SILHOUETTE_ROWS = 1000
 # Pairs of random halves on which the stability is measured.

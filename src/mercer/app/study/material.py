@@ -12,8 +12,6 @@ from mercer.app.table.table import Table
 from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Splitting
 
-__all__ = ["Material", "choose_positive", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
-
 
 @dataclass(frozen=True)
 class Material:
@@ -96,11 +94,10 @@ def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[s
     if not rare:
         return material, []
     if len(kept) < 2:
-        message = (
+        raise NoModelError(
             f"at least two classes of the target need {fewest} rows or more; the second largest has "
             f"{sorted(counts.values())[-2]}. Add rows, or merge classes."
         )
-        raise NoModelError(message)
     rows = np.flatnonzero(np.isin(material.y, kept))
     known = replace(material.take(rows), classes=kept)
     return replace(known, positive=choose_positive(kept, _count_shares(known.y, kept), None)), rare

@@ -23,8 +23,6 @@ from mercer.app.study.diagnosis import decide_classes
 from mercer.app.study.material import Material
 from mercer.model_selection import pool_interval
 
-__all__ = ["measure_other_metrics", "measure_predictions"]
-
 Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float]
 
 

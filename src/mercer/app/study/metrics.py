@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from mercer.errors import ParameterError
 
-__all__ = ["METRICS", "Metric", "find_metric"]
-
 
 @dataclass(frozen=True)
 class Metric:
@@ -41,6 +39,5 @@ def find_metric(name: str | None, task: str) -> Metric:
     if name is not None and name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         cure = f" Did you mean {near[0]}?" if near else ""
-        message = f"metric: must be one of {', '.join(known)} for {task}; got {name!r}.{cure}"
-        raise ParameterError(message)
+        raise ParameterError(f"metric: must be one of {', '.join(known)} for {task}; got {name!r}.{cure}")
     return next(iter(known.values())) if name is None else known[name]

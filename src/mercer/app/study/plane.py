@@ -11,8 +11,6 @@ from mercer.app.study.record import Map
 from mercer.decomposition import PCA
 from mercer.preprocessing import StandardScaler
 
-__all__ = ["encode_rows", "map_rows"]
-
 # Points on the map; more would hide each other and make the page slow.
 _MOST_POINTS = 1500
 

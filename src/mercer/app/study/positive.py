@@ -7,8 +7,6 @@ import numpy as np
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
 
-__all__ = ["choose_positive", "find_threshold"]
-
 # Class names that mark the positive one of two classes.
 _YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
 
@@ -19,8 +17,7 @@ def choose_positive(classes: list[str], shares: np.ndarray, given: str | None) -
         return None
     if given is not None:
         if given not in classes:
-            message = f"--positive: the class must be one of {classes[0]!r} and {classes[1]!r}; got {given!r}."
-            raise DataError(message)
+            raise DataError(f"--positive: the class must be one of {classes[0]!r} and {classes[1]!r}; got {given!r}.")
         return given
     named = [name for name in classes if name.lower() in _YES]
     if len(named) == 1:

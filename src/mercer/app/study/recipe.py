@@ -11,24 +11,9 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.choice.constraints import list_directions
 from mercer.app.study.material import Material
-from mercer.app.study.positive import find_threshold
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder
-
-__all__ = [
-    "choose_costs",
-    "describe_shape",
-    "find_model",
-    "find_threshold",
-    "is_skewed",
-    "make_balanced_costs",
-    "make_contender",
-    "make_encoder",
-    "make_log_transformer",
-    "make_range_transformer",
-    "make_threshold_costs",
-]
 
 # Predictions of a skewed target, or of its logarithm, go beyond its values by at most this share of their range.
 _MARGIN = 0.25

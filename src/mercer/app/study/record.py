@@ -8,36 +8,6 @@ does not have are None or empty. Lists of points are thinned first, so that a re
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "BiasVariance",
-    "Calibration",
-    "Candidate",
-    "Cluster",
-    "Column",
-    "Conformal",
-    "Confusion",
-    "CostCurve",
-    "Curve",
-    "Data",
-    "Decision",
-    "Dependence",
-    "Driver",
-    "Fit",
-    "HardRow",
-    "Map",
-    "Notice",
-    "Origin",
-    "Question",
-    "Rates",
-    "Record",
-    "Reference",
-    "Residuals",
-    "SplitScore",
-    "StrangeRow",
-    "Structure",
-    "Sureness",
-]
-
 
 @dataclass(frozen=True)
 class Question:

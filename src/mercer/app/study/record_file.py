@@ -12,8 +12,6 @@ from mercer._written_file import write_whole
 from mercer.app.study.record import Record
 from mercer.errors import DataError
 
-__all__ = ["NAME", "read_record", "write_record"]
-
 NAME = "run.json"
 
 
@@ -39,22 +37,20 @@ def read_record(path: Path) -> Record:
     try:
         content = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        message = f"{place}: there is no record. Give the folder that `mercer run` wrote, which holds {NAME}."
-        raise DataError(message) from None
+        raise DataError(
+            f"{place}: there is no record. Give the folder that `mercer run` wrote, which holds {NAME}."
+        ) from None
     except (UnicodeDecodeError, json.JSONDecodeError):
-        message = (
+        raise DataError(
             f"{place}: this is not the record of a study. Give the folder that `mercer run` wrote, which holds {NAME}."
-        )
-        raise DataError(message) from None
+        ) from None
     if not isinstance(content, dict) or content.get("format") != Record.format:
         held = content.get("format") if isinstance(content, dict) else type(content).__name__
-        message = f"{place}: format must be {Record.format}; got {held}. Run the study again with this version."
-        raise DataError(message)
+        raise DataError(f"{place}: format must be {Record.format}; got {held}. Run the study again with this version.")
     try:
         return _build(Record, content)
     except (KeyError, TypeError, ValueError) as wrong:
-        message = f"{place}: the record is damaged ({wrong}). Run the study again."
-        raise DataError(message) from None
+        raise DataError(f"{place}: the record is damaged ({wrong}). Run the study again.") from None
 
 
 def _build(kind: Any, value: Any) -> Any:
@@ -62,8 +58,7 @@ def _build(kind: Any, value: Any) -> Any:
     if is_dataclass(kind):
         assert isinstance(kind, type)
         if not isinstance(value, dict):
-            message = f"{kind.__name__} must be an object"
-            raise TypeError(message)
+            raise TypeError(f"{kind.__name__} must be an object")
         hints = typing.get_type_hints(kind)
         known = {field.name for field in fields(kind)}
         return kind(**{name: _build(hints[name], part) for name, part in value.items() if name in known})

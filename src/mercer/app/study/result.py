@@ -9,8 +9,6 @@ from mercer.app.study.record import Notice, Record
 from mercer.app.study.record_file import write_record
 from mercer.errors import DataError, MercerError
 
-__all__ = ["Study"]
-
 
 @dataclass(frozen=True, repr=False)
 class Study:
@@ -69,8 +67,7 @@ class Study:
         from mercer.app.schema import Schema, open_rows, predict_columns
 
         if self.model is None:
-            message = "predict: the study has no model; its report says why."
-            raise DataError(message)
+            raise DataError("predict: the study has no model; its report says why.")
         stream = open_rows(table, Schema.of(self.model, "the study"), [])
         frames = [predict_columns(self.model, frame) for frame in stream if len(frame)]
         if coverage is not None:

@@ -10,8 +10,6 @@ from mercer.app.study.record import StrangeRow
 from mercer.ensemble import IsolationForest
 from mercer.outliers import explain_outlier
 
-__all__ = ["find_strange_rows"]
-
 # With fewer rows nothing can be called usual.
 _FEWEST_ROWS = 20
 # Rows that are looked at: these take about a tenth of a second.

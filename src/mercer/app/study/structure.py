@@ -20,8 +20,6 @@ from mercer.errors import ParameterError
 from mercer.model_selection import candidates
 from mercer.preprocessing import StandardScaler
 
-__all__ = ["find_structure"]
-
 # Rows that are grouped.
 _MOST_ROWS = 5000
 # With more columns than this, rows are grouped by principal components that hold this share of the variance.
@@ -105,11 +103,10 @@ def _list_offers(options: Options) -> list[Any]:
     names = [offer.name for offer in offers]
     unknown = [name for name in options.candidates if name not in names]
     if unknown:
-        message = (
+        raise ParameterError(
             f"candidates: there is no method {unknown[0]!r} to group rows. Without a target there are: "
             f"{'; '.join(names)}."
         )
-        raise ParameterError(message)
     return [offer for offer in offers if offer.name in options.candidates]
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from mercer._source.arrow_values import make_arrow, make_arrow_table, read_arrow
 from mercer.app.table.delimited import MISSING
 
-__all__ = ["convert_arrow"]
-
 # The format in which dates are converted here; pandas reads all others.
 _ISO_DATE = "%Y-%m-%d"
 _ISO_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"

@@ -12,8 +12,6 @@ import numpy as np
 
 from mercer.app.table.column_type import spell_categories
 
-__all__ = ["FEWEST_ROWS", "LEAK", "measure_associations"]
-
 # Rows that are used; the standard error of a share is then below 1 %.
 _MOST_ROWS = 10_000
 # With fewer rows a column can look perfect by chance.

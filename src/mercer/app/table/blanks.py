@@ -9,8 +9,6 @@ import re
 
 from mercer.app.table.header import NUMBER, find_header
 
-__all__ = ["join_by_tabs", "looks_blank_separated", "split_blanks"]
-
 _FIELD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 # Share of the lines that must have the same number of fields, and share of numbers in at least one column.
 _REGULAR = 0.9

@@ -8,8 +8,6 @@ from mercer.app.study.record import Column
 from mercer.app.table.column_type import spell_categories
 from mercer.app.table.table import quote
 
-__all__ = ["count_distinct", "describe_column", "spell_number"]
-
 # Bins of a histogram, and categories that it shows.
 _BINS = 20
 _LABELS = 12

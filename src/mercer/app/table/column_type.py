@@ -12,8 +12,6 @@ from mercer.app.table.table import quote
 from mercer.app.table.written_numbers import describe_sentinel, list_units, read_written_numbers
 from mercer.preprocessing.numerals import FORMS, read_numeral
 
-__all__ = ["Typing", "spell_categories", "type_columns"]
-
 # If at least this share of a column are numbers or dates, the other values count as missing.
 _MOSTLY = 0.9
 # If at least this share are numbers, the user is told so.

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["find_forms", "is_compact_date"]
-
 # Formats of dates, by the character between their parts; where day and month are both possible, the month is first.
 _FORMATS = {
     "/": ("%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", "%Y/%m", "%m/%Y"),

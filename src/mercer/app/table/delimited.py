@@ -18,8 +18,6 @@ from mercer.app.table.header import NUMBER, Header, describe_names, find_codes, 
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
-__all__ = ["MISSING", "Dialect", "find_dialect", "open_batches", "read_delimited"]
-
 # Spellings of a missing value.
 MISSING = [
     "",
@@ -151,11 +149,13 @@ def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[s
             codecs.getincrementaldecoder(encoding)().decode(sample)
             return codecs.lookup(encoding).name, []
         except LookupError:
-            message = f"{place.name}: --encoding must be an encoding that Python knows; got {encoding!r}. Try utf-8."
-            raise DataError(message) from None
+            raise DataError(
+                f"{place.name}: --encoding must be an encoding that Python knows; got {encoding!r}. Try utf-8."
+            ) from None
         except UnicodeDecodeError:
-            message = f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
-            raise DataError(message) from None
+            raise DataError(
+                f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
+            ) from None
     # A byte order mark: FF FE or FE FF begins a file in UTF-16.
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16", [Notice("note", "the table", "The file is encoded in UTF-16.")]
@@ -192,8 +192,9 @@ def _read_records(text: str, delimiter: str) -> tuple[list[list[str]], list[int]
 def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[list[str]], list[int]]:
     """Return the delimiter that gives the most regular lines with the most fields, and the first records."""
     if given is not None and len(given) != 1:
-        message = f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
-        raise DataError(message)
+        raise DataError(
+            f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
+        )
     tried = {}
     for delimiter in _CHARACTERS if given is None else dict.fromkeys([given, *_CHARACTERS]):
         try:
@@ -204,11 +205,10 @@ def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, li
     best = max(scores, key=lambda delimiter: scores[delimiter], default=",")
     if given is not None:
         if given in tried and scores[given][1] == 1 and scores[best][0] > 0.9 and scores[best][1] > 1:
-            message = (
+            raise DataError(
                 f"{place.name}: the delimiter {given!r} gives one column; {best!r} would give {scores[best][1]}. "
                 f"Give --delimiter {best!r}, or leave it out."
             )
-            raise DataError(message)
         best = given
     elif not (best in scores and scores[best][0] >= _REGULAR and scores[best][1] > 1):
         blank = _read_records(text, " ")
@@ -302,8 +302,9 @@ def _read_again(place: Place, dialect: Dialect, columns: list[str] | None, reaso
         return read_delimited(place, replace(dialect, encoding=encoding, notices=dialect.notices + notices), columns)
     if not dialect.long_values:
         return read_delimited(place, replace(dialect, long_values=True), columns)
-    message = f"{place.name}: the file cannot be read as a table ({reason.splitlines()[0][:160]}). Correct that line."
-    raise DataError(message)
+    raise DataError(
+        f"{place.name}: the file cannot be read as a table ({reason.splitlines()[0][:160]}). Correct that line."
+    )
 
 
 def _refuse_encoding(place: Place, dialect: Dialect, error: UnicodeDecodeError) -> DataError:
@@ -318,11 +319,10 @@ def _describe_ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
     widths = Counter(row.actual_columns for row in skipped).most_common(1)[0][0]
     # A few broken lines are passed over; many mean that the delimiter was guessed wrong.
     if len(skipped) > max(10, _MOST_RAGGED * (n_rows + len(skipped))):
-        message = (
+        raise DataError(
             f"{place.name}: {len(skipped)} of {n_rows + len(skipped)} lines do not have as many fields as the "
             f"first line ({expected}); most have {widths}. Give --delimiter, or quote values that hold the delimiter."
         )
-        raise DataError(message)
     lines, verb = ("line does", "was") if len(skipped) == 1 else ("lines do", "were")
     text = (
         f"{len(skipped)} {lines} not have as many fields as the first line ({expected}) and {verb} skipped, such as "
@@ -367,8 +367,7 @@ def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns:
             yield batch
     if wrong:
         # If lines were skipped, predictions would no longer stand beside their rows.
-        message = (
+        raise DataError(
             f"{place.name}: line {quote(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
             f"{wrong[0].expected_columns}. Correct it."
         )
-        raise DataError(message)

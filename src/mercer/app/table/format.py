@@ -13,8 +13,6 @@ from mercer._config import read_bytes
 from mercer._source.file.unpacking import check_archive
 from mercer.errors import DataError, MercerError
 
-__all__ = ["FORMATS", "UNPACK", "Place", "find_format", "find_place", "report_damage"]
-
 # What the user can do about a limit.
 UNPACK = "Give --max-unpacked SIZE, such as 20GB,"
 FORMATS = "CSV, TSV, Parquet, Arrow, Excel, JSON lines or SQLite"
@@ -82,8 +80,7 @@ def report_damage(place: Place) -> Iterator[None]:
         raise
     except Exception as error:
         reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        message = f"{place.name}: the file is damaged ({reason}). Write it again."
-        raise DataError(message) from None
+        raise DataError(f"{place.name}: the file is damaged ({reason}). Write it again.") from None
 
 
 def find_place(source: str | Path, max_unpacked: Any = None) -> Place:
@@ -103,8 +100,9 @@ def _find_place(source: str | Path) -> Place:
         text, _, part = text.rpartition("::")
     path = Path(text).expanduser()
     if not path.exists():
-        message = f"{text}: there is no such file. Give the path of a table ({FORMATS}), or - for standard input."
-        raise DataError(message)
+        raise DataError(
+            f"{text}: there is no such file. Give the path of a table ({FORMATS}), or - for standard input."
+        )
     try:
         if path.is_fifo():
             # A pipe can be read only once.
@@ -112,8 +110,9 @@ def _find_place(source: str | Path) -> Place:
         if path.is_file():
             path.open("rb").close()
     except OSError as error:
-        message = f"{text}: the file cannot be read ({error.strerror}). Change its permissions, or copy it."
-        raise DataError(message) from None
+        raise DataError(
+            f"{text}: the file cannot be read ({error.strerror}). Change its permissions, or copy it."
+        ) from None
     return Place(path.name, path, part=part)
 
 
@@ -124,8 +123,7 @@ def find_format(place: Place) -> str:
     with place.open() as file:
         head = file.read(4096)
     if not head.strip():
-        message = f"{place.name}: the file is empty. Give a table with a line of column names and rows below it."
-        raise DataError(message)
+        raise DataError(f"{place.name}: the file is empty. Give a table with a line of column names and rows below it.")
     for magic, kind in _MAGIC.items():
         if head.startswith(magic):
             return kind

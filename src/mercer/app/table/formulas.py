@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["escape_formulas"]
-
 # Signs that begin a formula in a spreadsheet; a tab or a line end before them does too.
 _FORMULA = r"^[\t\r\n]*[=+\-@]"
 _NUMBER = r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?%?$"

@@ -9,8 +9,6 @@ from mercer.app.study.record import Notice
 from mercer.app.table.table import MOST_COLUMNS, quote
 from mercer.errors import DataError
 
-__all__ = ["NUMBER", "Header", "describe_names", "find_codes", "find_header", "holds_values", "name_columns"]
-
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 # Titles and comments above the names; a file with more lines of other widths is hardly a table.
 _MOST_TITLES = 30
@@ -136,11 +134,10 @@ def name_columns(table: str, given: Iterable[str]) -> list[str]:
     """
     written = [str(name).strip() for name in given]
     if len(written) > MOST_COLUMNS:
-        message = (
+        raise DataError(
             f"{table}: a table may have at most {MOST_COLUMNS} columns; got {len(written)}. "
             f"Name those to read with --columns."
         )
-        raise DataError(message)
     taken = set(written)
     names: list[str] = []
     used: set[str] = set()

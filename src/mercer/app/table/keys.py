@@ -10,8 +10,6 @@ from mercer.app.table.column_type import spell_categories
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table, quote
 
-__all__ = ["find_keys", "find_times", "name_follow_up"]
-
 # A key has at least this many values, and a value has at least this many rows on average.
 _FEWEST_KEYS = 10
 _FEWEST_ROWS = 2.0

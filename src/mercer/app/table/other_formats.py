@@ -16,15 +16,6 @@ from mercer.app.table.header import find_header
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
-__all__ = [
-    "is_json_list",
-    "list_parquet_files",
-    "read_json_blocks",
-    "read_other",
-    "read_sqlite_blocks",
-    "validate_table",
-]
-
 # The deepest nesting of JSON that is parsed, the bytes that are checked at a time, and the brackets as signed bytes.
 _DEEPEST = 100
 _CHUNK = 2**24
@@ -81,8 +72,7 @@ def list_parquet_files(place: Place) -> list[Path]:
     assert place.path is not None
     files = sorted(place.path.rglob("*.parquet"))
     if not files:
-        message = f"{place.name}: the folder holds no Parquet files. Give a file, or a folder of *.parquet."
-        raise DataError(message)
+        raise DataError(f"{place.name}: the folder holds no Parquet files. Give a file, or a folder of *.parquet.")
     return files
 
 
@@ -96,8 +86,7 @@ def _read_folder(place: Place) -> Any:
     other = next((index for index, part in enumerate(tables) if part.column_names != tables[0].column_names), None)
     if other is not None:
         names = quote(*(list_parquet_files(place)[index].name for index in (0, other)))
-        message = f"{place.name}: all files of a folder must have the same columns; {names} differ. Remove one."
-        raise DataError(message)
+        raise DataError(f"{place.name}: all files of a folder must have the same columns; {names} differ. Remove one.")
     return pyarrow.concat_tables(tables, promote_options="permissive")
 
 
@@ -113,8 +102,7 @@ def _read_json(place: Place) -> Any:
             return _parse_json(file)
         rows = json.load(file)
     if not all(isinstance(row, dict) for row in rows):
-        message = f"{place.name}: a JSON list must hold one object per row. Write JSON lines."
-        raise DataError(message)
+        raise DataError(f"{place.name}: a JSON list must hold one object per row. Write JSON lines.")
     return pyarrow.Table.from_pylist(rows)
 
 
@@ -126,11 +114,10 @@ def _check_depth(place: Place, file: Any) -> None:
         steps = np.frombuffer(chunk.translate(_SIGNS, _NO_BRACKETS), np.int8)
         levels = depth + np.cumsum(steps, dtype=np.int64)
         if levels.size and levels.max() > _DEEPEST:
-            message = (
+            raise DataError(
                 f"{place.name}: the JSON nests lists and objects more than {_DEEPEST} deep. Write one flat object for "
                 f"each row."
             )
-            raise DataError(message)
         depth = int(levels[-1]) if levels.size else depth
 
 
@@ -171,15 +158,15 @@ def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
     try:
         book = pandas.ExcelFile(place.origin, engine="openpyxl")
     except ImportError:
-        message = f"{place.name}: Excel files need openpyxl. Install it with: pip install 'mercer[app]'."
-        raise DataError(message) from None
+        raise DataError(
+            f"{place.name}: Excel files need openpyxl. Install it with: pip install 'mercer[app]'."
+        ) from None
     with book:
         names = [str(name) for name in book.sheet_names]
         if sheet is not None and sheet not in names:
-            message = (
+            raise DataError(
                 f"{place.name}: there is no sheet {quote(sheet)}; the sheets are {quote(*names)}. Give --sheet NAME."
             )
-            raise DataError(message)
         # The header is found by our own rule, as for delimited text, hence none is left to pandas.
         frame = pandas.read_excel(book, sheet_name=sheet or names[0], header=None)
     notices = []
@@ -193,8 +180,7 @@ def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
 def _set_header(place: Place, frame: Any) -> tuple[Any, list[Notice]]:
     """Return the rows below the column names, and notices about titles above them and empty columns beside them."""
     if len(frame) == 0:
-        message = f"{place.name}: the sheet is empty. Give --sheet NAME for another."
-        raise DataError(message)
+        raise DataError(f"{place.name}: the sheet is empty. Give --sheet NAME for another.")
     cells = frame.iloc[:_HEAD].astype(object).where(frame.iloc[:_HEAD].notna(), "")
     # Columns without any cell are margins of the sheet.
     used = frame.notna().any().to_numpy()
@@ -213,8 +199,7 @@ def _set_header(place: Place, frame: Any) -> tuple[Any, list[Notice]]:
 def _connect(place: Place) -> Any:
     """Open an SQLite database for reading."""
     if place.path is None:
-        message = "standard input: an SQLite database cannot be piped. Give the path of the file."
-        raise DataError(message)
+        raise DataError("standard input: an SQLite database cannot be piped. Give the path of the file.")
     return closing(sqlite3.connect(f"{place.path.resolve().as_uri()}?mode=ro", uri=True))
 
 
@@ -229,14 +214,13 @@ def _choose_table(place: Place, connection: Any, query: str | None) -> str:
         if kinds[names[0]] == "table":
             return names[0]
         # A view is a program of the file: it may give rows without end, so nobody runs it without having named it.
-        message = f"{place.name}: the database holds no table but the view {quote(*names)}. Give {place.name}::VIEW."
-        raise DataError(message)
+        raise DataError(
+            f"{place.name}: the database holds no table but the view {quote(*names)}. Give {place.name}::VIEW."
+        )
     if not names:
-        message = f"{place.name}: the database holds no table. Give another file."
-        raise DataError(message)
+        raise DataError(f"{place.name}: the database holds no table. Give another file.")
     problem = "the database holds several tables" if query is None else f"there is no table {quote(query)}"
-    message = f"{place.name}: {problem}: {quote(*names)}. Give {place.name}::TABLE."
-    raise DataError(message)
+    raise DataError(f"{place.name}: {problem}: {quote(*names)}. Give {place.name}::TABLE.")
 
 
 def _read_sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:

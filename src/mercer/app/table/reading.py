@@ -15,8 +15,6 @@ from mercer.app.table.other_formats import list_parquet_files, read_other
 from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
-__all__ = ["make_frame", "read_table"]
-
 
 def read_table(
     source: Any,
@@ -109,8 +107,7 @@ def _make_table(
     name: str, frame: Any, kinds: dict[str, str] | None, notices: list[Notice], digest: str, options: dict[str, Any]
 ) -> Table:
     if len(frame) == 0:
-        message = f"{name}: the table has column names but no rows. Give a table with rows."
-        raise DataError(message)
+        raise DataError(f"{name}: the table has column names but no rows. Give a table with rows.")
     plain, typing = type_columns(frame, kinds, **options)
     return Table(name, plain, digest, [*notices, *typing.notices], typing.forms)
 
@@ -127,8 +124,9 @@ def make_frame(given: Any, name: str, columns: Sequence[str] | None = None) -> t
         given = pyarrow.table(given)
         written = [column.strip() for column in given.column_names]
     else:
-        message = f"{name}: a table must be a path or a frame of pandas, polars or Arrow; got {type(given).__name__}."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: a table must be a path or a frame of pandas, polars or Arrow; got {type(given).__name__}."
+        )
     names = name_columns(name, written)
     _check_wanted(name, names, columns)
     if not isinstance(given, pandas.DataFrame):
@@ -168,8 +166,9 @@ def _check_wanted(name: str, names: list[str], columns: Sequence[str] | None) ->
     """Raise if the table has not all `columns`."""
     lacking = [column for column in columns or () if column not in names]
     if lacking:
-        message = f"{name}: there is no column {quote(*lacking)}; the columns are {quote(*names)}. Correct --columns."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: there is no column {quote(*lacking)}; the columns are {quote(*names)}. Correct --columns."
+        )
 
 
 def _digest_file(place: Place) -> str:

@@ -22,8 +22,6 @@ from mercer.app.table.target import (
 )
 from mercer.errors import DataError
 
-__all__ = ["KINDS", "Roles", "guess_roles"]
-
 KINDS = ("number", "category", "date", "text")
 _LEFT_OUT = ("id", "constant", "leak", "ignored")
 _ID_NAME = re.compile(r"(.*[_\W])?([iI][dD]s?|uuid|UUID|guid|GUID|index|rowid|row_?number)|.*[a-z]I[dD]|Unnamed.*")
@@ -175,16 +173,13 @@ def _check_given(table: Table, special: dict[str, str | None], given: dict[str, 
         flag = {"ignored": "ignore"}.get(role, role)
         check_column(table, name, f"--{flag}")
         if name == special["target"]:
-            message = f"{table.name}: {quote(name)} is the target, so that --{flag} cannot name it too."
-            raise DataError(message)
+            raise DataError(f"{table.name}: {quote(name)} is the target, so that --{flag} cannot name it too.")
         if role == "number" and table.frame[name].dtype.kind not in "iufb":
             got = f"got {_quote_example(table, name)}. Give --category"
-            message = f"{table.name}: column {quote(name)} must hold numbers; {got}."
-            raise DataError(message)
+            raise DataError(f"{table.name}: column {quote(name)} must hold numbers; {got}.")
         if role == "date" and table.frame[name].dtype.kind != "M":
             got = f"got {_quote_example(table, name)}. Write year-month-day"
-            message = f"{table.name}: column {quote(name)} must hold dates; {got}."
-            raise DataError(message)
+            raise DataError(f"{table.name}: column {quote(name)} must hold dates; {got}.")
 
 
 def _quote_example(table: Table, name: str) -> str:
@@ -202,12 +197,12 @@ def _check_roles(table: Table, special: dict[str, str | None]) -> None:
         column = table.frame[name]
         if column.dtype.kind not in "if" or column.isna().any() or (role == "weight" and (column < 0).any()):
             rule = "numbers of at least 0" if role == "weight" else "numbers"
-            message = f"{table.name}: {role} {quote(name)} must hold {rule} in every row. Choose another column."
-            raise DataError(message)
+            raise DataError(f"{table.name}: {role} {quote(name)} must hold {rule} in every row. Choose another column.")
     name = special["time"]
     if name is not None and (table.frame[name].dtype.kind not in "Mif" or table.frame[name].isna().any()):
-        message = f"{table.name}: time {quote(name)} must hold a date or a number in every row. Choose another column."
-        raise DataError(message)
+        raise DataError(
+            f"{table.name}: time {quote(name)} must hold a date or a number in every row. Choose another column."
+        )
 
 
 def _check_without_target(table: Table) -> list[Notice]:

@@ -28,8 +28,6 @@ from mercer.app.table.reading import make_frame
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
-__all__ = ["Stream", "read_blocks"]
-
 _COLUMN = re.compile(r"In CSV column #(\d+)")
 
 
@@ -216,8 +214,7 @@ class Stream:
         if not dialect.long_values:
             return replace(dialect, long_values=True), types
         first = reason.splitlines()[0][:160]
-        message = f"{self.place.name}: the rest of the file cannot be read ({first}). Correct that line."
-        raise DataError(message)
+        raise DataError(f"{self.place.name}: the rest of the file cannot be read ({first}). Correct that line.")
 
     def _list_arrow_types(self) -> dict[str, Any]:
         import pyarrow
@@ -257,9 +254,8 @@ def read_blocks(
     if kinds is not None:
         lacking = [name for name in kinds if name not in stream.names]
         if lacking:
-            message = (
+            raise DataError(
                 f"{stream.place.name}: there is no column {quote(*lacking)}; the columns are {quote(*stream.names)}."
             )
-            raise DataError(message)
         stream = stream.select(kinds, [])
     yield from stream

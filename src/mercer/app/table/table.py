@@ -5,8 +5,6 @@ from typing import Any
 
 from mercer.app.study.record import Notice
 
-__all__ = ["MOST_COLUMNS", "Table", "quote"]
-
 # A file with more columns was probably read with the wrong delimiter, or has rows and columns exchanged.
 MOST_COLUMNS = 20_000
 

@@ -12,16 +12,6 @@ from mercer.app.table.column_type import spell_categories
 from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
-__all__ = [
-    "FEWEST_ROWS",
-    "NoModelError",
-    "check_column",
-    "check_size",
-    "check_target",
-    "find_likely_target",
-    "find_task",
-]
-
 # With fewer rows, the inner folds of nested cross-validation are too small: of ten rows they train on five.
 FEWEST_ROWS = 10
 # With fewer rows than this, a warning says how little a score means.
@@ -56,34 +46,30 @@ def check_column(table: Table, name: str | None, flag: str) -> None:
         column for column in names if column.lower() == name.lower()
     ]
     hint = f"Did you mean {quote(close[0])}?" if close else f"Give {flag} one of them."
-    message = f"{table.name}: there is no column {quote(name)}; the columns are {quote(*names)}. {hint}"
-    raise DataError(message)
+    raise DataError(f"{table.name}: there is no column {quote(name)}; the columns are {quote(*names)}. {hint}")
 
 
 def find_task(table: Table, target: str | None, task: str | None) -> tuple[str, list[Notice]]:
     """Return the task, as given or as the target suggests, and notices about it."""
     if task is not None and task not in _TASKS:
-        message = f"{table.name}: --task must be one of {', '.join(_TASKS)}; got {task!r}."
-        raise DataError(message)
+        raise DataError(f"{table.name}: --task must be one of {', '.join(_TASKS)}; got {task!r}.")
     if target is None:
         if task in ("classification", "regression"):
-            message = f"{table.name}: {task} needs a target. Give --target NAME."
-            raise DataError(message)
+            raise DataError(f"{table.name}: {task} needs a target. Give --target NAME.")
         return "structure", []
     if task == "structure":
-        message = f"{table.name}: a study of structure has no target. Leave out --target {target} or --task."
-        raise DataError(message)
+        raise DataError(f"{table.name}: a study of structure has no target. Leave out --target {target} or --task.")
     column = table.frame[target]
     if column.dtype.kind == "M":
-        message = f"{table.name}: target {quote(target)} must be numbers or classes; got dates. Choose another column."
-        raise DataError(message)
+        raise DataError(
+            f"{table.name}: target {quote(target)} must be numbers or classes; got dates. Choose another column."
+        )
     if task == "regression" and column.dtype.kind not in "if":
         example = quote(column.dropna().iloc[0]) if column.notna().any() else "nothing"
-        message = (
+        raise DataError(
             f"{table.name}: target {quote(target)} must hold numbers for regression; got values such as {example}. "
             f"Leave out --task, or choose another column."
         )
-        raise DataError(message)
     if task is not None:
         return task, []
     return _guess_task(column, target)
@@ -113,8 +99,7 @@ def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
 def check_size(n_rows: int, where: str = "") -> None:
     """Raise `NoModelError` if a study has too few rows; `where` says which rows of the table count."""
     if n_rows < FEWEST_ROWS:
-        message = f"a study needs at least {FEWEST_ROWS} rows; got {n_rows}{where}. Add rows."
-        raise NoModelError(message)
+        raise NoModelError(f"a study needs at least {FEWEST_ROWS} rows; got {n_rows}{where}. Add rows.")
 
 
 def check_target(table: Table, target: str, task: str) -> list[Notice]:
@@ -124,14 +109,12 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
     distinct = count_distinct(known)
     n_missing = len(column) - len(known)
     if len(known) == 0:
-        message = f"the target {quote(target)} is missing in every row. Choose another column."
-        raise NoModelError(message)
+        raise NoModelError(f"the target {quote(target)} is missing in every row. Choose another column.")
     if distinct == 1:
-        message = (
+        raise NoModelError(
             f"the target {quote(target)} must have at least two values; every row has "
             f"{quote(spell_categories(known).iloc[0])}. Choose another column."
         )
-        raise NoModelError(message)
     check_size(len(known), " where the target is known" if n_missing else "")
     # A target that differs in each row is an id, or has classes of one row.
     _check_unique(target, known, distinct, task)
@@ -149,11 +132,10 @@ def _check_unique(target: str, known: Any, distinct: int, task: str) -> None:
     """Raise `NoModelError` if every row has a different value."""
     counting = known.dtype.kind == "i" and distinct == len(known) and int(known.max()) - int(known.min()) < len(known)
     if distinct == len(known) and (task == "classification" or counting):
-        message = (
+        raise NoModelError(
             f"the target {quote(target)} has a different value in every row, like an id, so that it cannot be "
             "predicted. Choose another column."
         )
-        raise NoModelError(message)
 
 
 def _check_classes(target: str, known: Any) -> list[Notice]:
@@ -161,11 +143,10 @@ def _check_classes(target: str, known: Any) -> list[Notice]:
     counts = spell_categories(known).value_counts()
     if len(counts) > _MOST_CLASSES:
         cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
-        message = (
+        raise NoModelError(
             f"the target {quote(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. {cure}, or "
             "choose another column."
         )
-        raise NoModelError(message)
     rare = counts.iloc[-1]
     # The study itself sets classes with fewer than five rows aside, and says so.
     if 5 <= rare < 10:

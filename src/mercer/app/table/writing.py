@@ -10,8 +10,6 @@ from typing import Any
 from mercer.app.table.formulas import escape_formulas
 from mercer.errors import DataError
 
-__all__ = ["Writer"]
-
 _ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -46,8 +44,7 @@ class Writer:
         place = Path(path).expanduser()
         kind = _ENDINGS.get(place.suffix.lower())
         if kind is None:
-            message = f"{place.name}: the ending must be one of {', '.join(_ENDINGS)}. Give -o another name."
-            raise DataError(message)
+            raise DataError(f"{place.name}: the ending must be one of {', '.join(_ENDINGS)}. Give -o another name.")
         writer = cls(place, kind, keep_formulas=keep_formulas)
         writer._spare(inputs)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -59,8 +56,9 @@ class Writer:
             read = Path(str(given).rpartition("::")[0] or given) if "::" in str(given) else Path(given)
             for written in filter(None, (self.path, self.half)):
                 if written.exists() and read.expanduser().exists() and written.samefile(read.expanduser()):
-                    message = f"{written.name}: the output would overwrite the input {given}. Give -o another name."
-                    raise DataError(message)
+                    raise DataError(
+                        f"{written.name}: the output would overwrite the input {given}. Give -o another name."
+                    )
 
     def __enter__(self) -> "Writer":
         self._file = sys.stdout.buffer if self.half is None else self.half.open("wb")

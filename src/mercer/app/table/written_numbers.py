@@ -9,8 +9,6 @@ from mercer.app.study.record import Notice
 from mercer.app.table.table import quote
 from mercer.preprocessing.numerals import FORMS, read_numeral, split_numeral
 
-__all__ = ["WrittenNumbers", "describe_sentinel", "list_units", "read_written_numbers"]
-
 # If at least this share of a column are numbers, the other values count as missing.
 _MOSTLY = 0.9
 # Distinct values from which the form is found; the others are read by it.

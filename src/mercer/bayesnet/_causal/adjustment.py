@@ -10,8 +10,6 @@ from mercer.bayesnet._learning.table_fit import read_structure
 from mercer.bayesnet._tables.variables import require_variables
 from mercer.errors import DataError
 
-__all__ = ["adjustment_sets", "fails_back_door", "front_door_sets"]
-
 # Sets that are tested at most: some seconds. Beyond, the caller bounds their size.
 _MOST_SETS = 200_000
 
@@ -131,8 +129,7 @@ def _read_graph(subject: str, graph: Any, cause: Any, effect: Any, others: Itera
     parents, _ = read_structure(subject, graph)
     require_variables(subject, parents, [cause, effect, *others])
     if cause == effect:
-        message = f"{subject}: cause and effect must be two variables; got {cause!r} twice."
-        raise DataError(message)
+        raise DataError(f"{subject}: cause and effect must be two variables; got {cause!r} twice.")
     return dict(parents)
 
 
@@ -164,11 +161,10 @@ def _list_minimal(subject: str, usable: list[Any], max_size: int | None, keeps: 
                 continue
             n_tested += 1
             if n_tested > _MOST_SETS:
-                message = (
+                raise DataError(
                     f"{subject}: at most {_MOST_SETS} sets of {len(usable)} variables are tested. Pass "
                     f"max_size={size - 1}, or name variables in `unobserved`."
                 )
-                raise DataError(message)
             if keeps(chosen):
                 minimal.append(chosen)
     return minimal

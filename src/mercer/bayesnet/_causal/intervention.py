@@ -18,8 +18,6 @@ from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.bayesnet._tables.variables import find_state, require_variables
 from mercer.errors import DataError
 
-__all__ = ["causal_effect", "intervene"]
-
 
 def intervene(network: BayesianNetwork, settings: Mapping[Any, Any]) -> BayesianNetwork:
     """Return the network in which some variables are set from outside.
@@ -71,11 +69,10 @@ def _read_setting(network: BayesianNetwork, name: Any, value: Any) -> Array:
         table = np.zeros(len(states))
         table[find_state("intervene", network.variables, name, value)] = 1.0
     if table.shape != (len(states),) or not (table >= 0).all() or not np.isclose(table.sum(), 1.0):
-        message = (
+        raise DataError(
             f"intervene: the setting of {name!r} must be a state or {len(states)} probabilities that sum to 1; got "
             f"{value!r}."
         )
-        raise DataError(message)
     return table
 
 
@@ -120,18 +117,16 @@ def causal_effect(network: BayesianNetwork, cause: Any, effect: Any, *, adjust: 
     """
     require_variables("causal_effect", network.variables, [cause, effect, *(adjust or ())])
     if cause == effect:
-        message = f"causal_effect: cause and effect must be two variables; got {cause!r} twice."
-        raise DataError(message)
+        raise DataError(f"causal_effect: cause and effect must be two variables; got {cause!r} twice.")
     states = network.variables[cause]
     if adjust is None:
         return np.array([intervene(network, {cause: state}).query(effect).array for state in states])
     names = list(adjust)
     if fails_back_door(network.parents, cause, effect, names):
-        message = (
+        raise DataError(
             f"causal_effect: adjust must keep the back-door criterion for {cause!r} and {effect!r}; {names} "
             f"does not. adjustment_sets lists sets that do."
         )
-        raise DataError(message)
     if not names:
         return np.array([_condition(network, effect, {cause: state}) for state in states])
     # P(z) of all combinations of the adjustment set.
@@ -150,8 +145,7 @@ def _condition(network: BayesianNetwork, effect: Any, evidence: dict[Any, Any]) 
     try:
         return network.query(effect, evidence).array
     except DataError as error:
-        message = (
+        raise DataError(
             f"causal_effect: every state of the cause must be possible in every stratum; {evidence} has "
             f"probability 0, so no data tell its effect. Use adjust=None, which sets the cause in the model."
-        )
-        raise DataError(message) from error
+        ) from error

@@ -15,8 +15,6 @@ from mercer.bayesnet._learning.coded_rows import MISSING
 from mercer.bayesnet._learning.columns import ColumnStates, code_column, find_states
 from mercer.errors import DataError
 
-__all__ = ["TableCoding", "learn_coding"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -71,8 +69,7 @@ def learn_coding(subject: str, table: Mapping[str, Any], weight: Array, n_bins: 
         columns.append(ColumnStates(_name_bins(edges), edges, True))
     for name, known in zip(table, columns, strict=True):
         if not known.states:
-            message = f"{subject}: column {name!r} must have a value in some row; all are missing. Drop it."
-            raise DataError(message)
+            raise DataError(f"{subject}: column {name!r} must have a value in some row; all are missing. Drop it.")
     return TableCoding(columns)
 
 
@@ -103,8 +100,7 @@ def find_edges(subject: str, name: str, values: Array, weight: Array, n_bins: in
     if not present.all():
         values, weight = values[present], None if weight is None else weight[present]
     if np.isinf(values).any():
-        message = f"{subject}: Input X contains infinity in column {name!r}. Mark missing values by NaN."
-        raise DataError(message)
+        raise DataError(f"{subject}: Input X contains infinity in column {name!r}. Mark missing values by NaN.")
     if not len(values):
         return np.empty(0)
     order = np.sort(values) if weight is None else None

@@ -13,8 +13,6 @@ from mercer.bayesnet._learning.coded_rows import CodedRows
 from mercer.bayesnet._learning.incomplete_rows import IncompleteRows
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["BlanketScores"]
-
 # Rows with missing values that are completed at once, so that memory does not grow with the number of rows.
 _ROWS_AT_ONCE = 4096
 

@@ -26,8 +26,6 @@ from mercer.bayesnet._learning.table_rows import CodedSource, TableRows
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.errors import DataError
 
-__all__ = ["BayesNetClassifier"]
-
 
 class BayesNetClassifier(JointScores, LimitedEstimator):
     """Classify rows by a Bayesian network over their columns and the class.
@@ -176,8 +174,7 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         coding = learn_coding(name, table, weight, self.n_bins)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) > MOST_STATES:
-            message = f"{name}: y must have at most {MOST_STATES} classes; got {len(classes)}. Join rare ones."
-            raise DataError(message)
+            raise DataError(f"{name}: y must have at most {MOST_STATES} classes; got {len(classes)}. Join rare ones.")
         codes = np.empty((len(y), len(table) + 1), np.uint8)
         inside = coding.code(name, table, self.unknown)
         codes[:, :-1] = np.where(inside == coding.sizes.astype(np.uint8), MISSING, inside)
@@ -197,8 +194,9 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
             X, y = check_rows_and_targets(self, X, y, threads=self._threads(), ensure_all_finite=False)
         else:
             if y is None:
-                message = f"{type(self).__name__}: requires y to be passed, but the target y is None. Pass the labels."
-                raise DataError(message)
+                raise DataError(
+                    f"{type(self).__name__}: requires y to be passed, but the target y is None. Pass the labels."
+                )
             X = check_table(self, X, reset=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -302,8 +300,7 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         if self.coding_.edges is not None and self._holds_numbers(X):
             rows = check_rows(self, X, reset=False, ensure_all_finite=False)
             if np.isinf(rows).any():
-                message = f"{type(self).__name__}: Input X contains infinity. Mark missing values by NaN."
-                raise DataError(message)
+                raise DataError(f"{type(self).__name__}: Input X contains infinity. Mark missing values by NaN.")
             return function(self._scores.score(self.coding_.code_numbers(rows)), rows.dtype)
         X = check_table(self, X, reset=False)
         codes = self.coding_.code(type(self).__name__, self._read_table(X), self.unknown)

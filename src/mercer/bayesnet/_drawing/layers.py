@@ -13,8 +13,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["LayeredPlan", "arrange_layers"]
-
 # Sweeps over the layers, down and up; the order rarely improves after ten.
 _SWEEPS = 24
 # Rounds that bring neighbours above one another.

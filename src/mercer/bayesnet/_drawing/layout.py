@@ -14,8 +14,6 @@ from mercer.bayesnet._learning.partial_graph import PartialGraph
 from mercer.bayesnet._learning.table_fit import read_structure
 from mercer.errors import ParameterError
 
-__all__ = ["KINDS", "DrawnEdge", "DrawnNode", "GraphLayout", "lay_out_graph"]
-
 KINDS = ("dag", "moral", "chordal", "junction_tree")
 # Size of letters, in units of the drawing (pixels of an SVG).
 FONT = 13.0
@@ -97,8 +95,7 @@ def lay_out_graph(graph: Any, kind: str = "dag") -> GraphLayout:
     [('wet', 'rain', 'line'), ('wet', 'sprinkler', 'line'), ('rain', 'sprinkler', 'moral')]
     """
     if kind not in KINDS:
-        message = f"lay_out_graph: kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"lay_out_graph: kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}.")
     parents, _ = read_structure("lay_out_graph", graph)
     if kind == "junction_tree":
         return _lay_out_tree(parents)

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.bayesnet._drawing.layout import FONT, HEIGHT, DrawnEdge, DrawnNode, GraphLayout, lay_out_graph
 
-__all__ = ["clip_to_box", "draw_graph", "format_svg"]
-
 # Colours and dashes of edges: of the graph itself, between parents of a common child, and filled in.
 STROKES = {"arrow": "#333", "line": "#333", "moral": "#c2410c", "fill": "#1d4ed8", "separator": "#333"}
 DASHES = {"moral": "6 4", "fill": "2 3"}

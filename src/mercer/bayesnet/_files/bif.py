@@ -11,8 +11,6 @@ from mercer.bayesnet._files.draft import NetworkDraft
 from mercer.bayesnet._files.source_text import Token, TokenReader, refuse, split_tokens
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["format_bif", "quote_word", "read_bif"]
-
 _FORM = "BIF"
 # Words that need no quotation marks in a file.
 _PLAIN = re.compile(r"[A-Za-z0-9_.<>+\-:/!?%&*^~@#$]+")

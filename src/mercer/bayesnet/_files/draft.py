@@ -10,8 +10,6 @@ from mercer.bayesnet._files.source_text import refuse
 from mercer.bayesnet._learning.constraints import find_cycle
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["MOST_ENTRIES", "NetworkDraft"]
-
 # Entries of one table at most: 2^24 numbers are 128 MiB. A file with a few lines can name a table of any size.
 MOST_ENTRIES = 2**24
 # How far the sum of probabilities may be from one: files print few digits.

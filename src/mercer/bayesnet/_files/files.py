@@ -11,8 +11,6 @@ from mercer.bayesnet._files.xmlbif import format_xmlbif, read_xmlbif
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.errors import DataError
 
-__all__ = ["read_network", "write_network"]
-
 _READERS: dict[str, Callable[[str], BayesianNetwork]] = {
     "bif": read_bif,
     "xmlbif": read_xmlbif,
@@ -31,11 +29,10 @@ def _find_format(function: str, path: Path, given: str | None) -> str:
     form = given if given is not None else _ENDINGS.get(path.suffix.lower())
     if form not in _READERS:
         got = f"the ending {path.suffix!r}" if given is None else repr(given)
-        message = (
+        raise DataError(
             f"{function}: the format must be one of 'bif', 'xmlbif', 'net', named by `format` or by the ending "
             f"{', '.join(_ENDINGS)}; got {got}. Pass format='bif', or rename the file."
         )
-        raise DataError(message)
     return str(form)
 
 
@@ -59,8 +56,9 @@ def read_network(path: Any, format: str | None = None) -> BayesianNetwork:
     try:
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError as error:
-        message = f"read_network: the file {str(path)!r} cannot be read: {error.strerror}. Check its name."
-        raise DataError(message) from error
+        raise DataError(
+            f"read_network: the file {str(path)!r} cannot be read: {error.strerror}. Check its name."
+        ) from error
     return _READERS[form](text.removeprefix("\ufeff"))
 
 

@@ -6,8 +6,6 @@ from mercer.bayesnet._files.draft import NetworkDraft
 from mercer.bayesnet._files.source_text import TokenReader, refuse, split_tokens
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["format_net", "read_net"]
-
 _FORM = "NET"
 _OTHER_NODES = ("continuous", "decision", "utility", "function")
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from mercer.errors import DataError
 
-__all__ = ["MOST_CHARACTERS", "Token", "TokenReader", "refuse", "split_tokens"]
-
 # Characters in a file at most: 256 million. Larger files are refused before they are read into tokens.
 MOST_CHARACTERS = 2**28
 _PUNCTUATION = "{}()[];,|="
@@ -31,8 +29,9 @@ def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> list[Token]
     Text between /* and */ is a comment too if ``//`` is one of the marks.
     """
     if len(text) > MOST_CHARACTERS:
-        message = f"{form} file: at most {MOST_CHARACTERS} characters are read; got {len(text)}. Split the network."
-        raise DataError(message)
+        raise DataError(
+            f"{form} file: at most {MOST_CHARACTERS} characters are read; got {len(text)}. Split the network."
+        )
     tokens: list[Token] = []
     place, line, n = 0, 1, len(text)
     while place < n:

@@ -11,8 +11,6 @@ from mercer.bayesnet._files.source_text import MOST_CHARACTERS, refuse
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.errors import DataError
 
-__all__ = ["format_xmlbif", "read_xmlbif"]
-
 _FORM = "XMLBIF"
 # Elements inside one another at most; the format needs four.
 _DEEPEST = 32
@@ -89,8 +87,9 @@ def read_xmlbif(text: str) -> BayesianNetwork:
         Its states are texts.
     """
     if len(text) > MOST_CHARACTERS:
-        message = f"{_FORM} file: at most {MOST_CHARACTERS} characters are read; got {len(text)}. Split the network."
-        raise DataError(message)
+        raise DataError(
+            f"{_FORM} file: at most {MOST_CHARACTERS} characters are read; got {len(text)}. Split the network."
+        )
     reader = _Reader()
     try:
         reader.parser.Parse(text.encode("utf-8", errors="replace"), True)

@@ -15,8 +15,6 @@ from mercer.bayesnet._graphs.undirected import (
 )
 from mercer.errors import DataError
 
-__all__ = ["CliqueTree", "Decomposition", "decompose", "is_decomposable", "junction_tree", "maximal_cliques"]
-
 
 def maximal_cliques(graph: Mapping[Any, Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
     """Return the maximal cliques of a chordal graph, each in the order of the nodes.
@@ -172,8 +170,7 @@ def junction_tree(cliques: Sequence[Sequence[Any]]) -> CliqueTree:
     """
     tables = tuple(tuple(clique) for clique in cliques)
     if any(len(set(clique)) < len(clique) or not clique for clique in tables):
-        message = "junction_tree: a clique must have at least one variable, and each only once."
-        raise DataError(message)
+        raise DataError("junction_tree: a clique must have at least one variable, and each only once.")
     sets = [set(clique) for clique in tables]
     pairs = [
         (-len(sets[first] & sets[second]), first, second)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 
 from mercer.bayesnet._graphs.undirected import list_bits
 
-__all__ = ["RULES", "eliminate_greedily", "list_elimination_cliques", "sum_table_sizes"]
-
 # Neighbours from which a node's cost is computed only if it could be the smallest: the cost of a hub takes long.
 _HUB = 48
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from mercer.bayesnet._graphs.elimination_order import eliminate_greedily
 from mercer.bayesnet._graphs.undirected import list_bits
 
-__all__ = ["MOST_NODES", "eliminate_optimally"]
-
 # Nodes up to which all subsets are searched; 18 nodes have 262 144 subsets, some seconds of work.
 MOST_NODES = 18
 

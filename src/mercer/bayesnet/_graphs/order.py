@@ -6,8 +6,6 @@ from typing import Any
 from mercer.bayesnet._tables.variables import list_some
 from mercer.errors import DataError
 
-__all__ = ["find_ancestors", "find_children", "find_cycle", "read_parents", "topological_order"]
-
 Parents = dict[Any, tuple[Any, ...]]
 
 
@@ -18,10 +16,9 @@ def read_parents(
     given = dict(parents or {})
     for name, above in given.items():
         if isinstance(above, str) or not isinstance(above, Iterable):
-            message = (
+            raise DataError(
                 f"{subject}: the parents of {name!r} must be a sequence of names; got {above!r}. Write [{above!r}]."
             )
-            raise DataError(message)
     lists = {name: tuple(above) for name, above in given.items()}
     if names is None:
         names = dict.fromkeys([*lists, *(parent for above in lists.values() for parent in above)])
@@ -29,14 +26,12 @@ def read_parents(
     for name, above in lists.items():
         unknown = [other for other in (name, *above) if other not in known]
         if unknown:
-            message = (
+            raise DataError(
                 f"{subject}: `parents` must name variables; got {unknown[0]!r} at {name!r}. "
                 f"The variables are {list_some(list(known))}."
             )
-            raise DataError(message)
         if len(set(above)) < len(above):
-            message = f"{subject}: the parents of {name!r} must differ from each other; got {list_some(above)}."
-            raise DataError(message)
+            raise DataError(f"{subject}: the parents of {name!r} must differ from each other; got {list_some(above)}.")
     return {name: lists.get(name, ()) for name in known}
 
 
@@ -73,8 +68,7 @@ def sort_nodes(subject: str, parents: Parents) -> tuple[Any, ...]:
     cycle = find_cycle(parents)
     if cycle:
         path = " -> ".join(str(name) for name in (*cycle, cycle[0]))
-        message = f"{subject}: the graph must have no directed cycle; it has {path}. Remove one of these edges."
-        raise DataError(message)
+        raise DataError(f"{subject}: the graph must have no directed cycle; it has {path}. Remove one of these edges.")
     waiting = {name: len(above) for name, above in parents.items()}
     children = find_children(parents)
     position = {name: number for number, name in enumerate(parents)}

@@ -5,8 +5,6 @@ from typing import Any
 
 from mercer.bayesnet._graphs.order import find_ancestors, find_children
 
-__all__ = ["find_blanket", "find_connected"]
-
 
 def find_connected(parents: Mapping[Any, Sequence[Any]], start: Iterable[Any], given: Iterable[Any]) -> set[Any]:
     """Return the nodes that an active path connects with `start`, given others (Bayes ball; Koller and Friedman, 3.3).

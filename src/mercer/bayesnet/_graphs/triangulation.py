@@ -16,8 +16,6 @@ from mercer.bayesnet._graphs.exact_order import MOST_NODES, eliminate_optimally
 from mercer.bayesnet._graphs.undirected import Graph, list_bits, number_graph, read_graph
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
-__all__ = ["Triangulation", "is_chordal", "triangulate"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -84,11 +82,9 @@ def triangulate(
     (('b', 'd'),)
     """
     if rule != "exact" and rule not in RULES:
-        message = f"triangulate: `rule` must be one of {[*RULES, 'exact']}; got {rule!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"triangulate: `rule` must be one of {[*RULES, 'exact']}; got {rule!r}.")
     if criterion not in ("width", "size"):
-        message = f"triangulate: `criterion` must be 'width' or 'size'; got {criterion!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"triangulate: `criterion` must be 'width' or 'size'; got {criterion!r}.")
     neighbours = read_graph("triangulate", graph)
     names = list(neighbours)
     counts = _read_counts(names, n_states)
@@ -96,11 +92,10 @@ def triangulate(
     masks = number_graph(neighbours)
     if rule == "exact":
         if len(names) > MOST_NODES:
-            message = (
+            raise UnsupportedError(
                 f"triangulate: rule='exact' searches all sets of at most {MOST_NODES} nodes; got {len(names)} nodes. "
                 "Use rule='min_fill'."
             )
-            raise UnsupportedError(message)
         order = eliminate_optimally(masks, logs, criterion)
         around = eliminate_along(masks, order)
     else:
@@ -113,8 +108,7 @@ def _read_counts(names: Sequence[Any], n_states: Mapping[Any, int] | None) -> li
     counts = [2 if n_states is None else n_states.get(name, 0) for name in names]
     for name, count in zip(names, counts, strict=True):
         if not isinstance(count, int) or count < 1:
-            message = f"triangulate: `n_states` must be at least 1 for every node; got {count!r} for {name!r}."
-            raise DataError(message)
+            raise DataError(f"triangulate: `n_states` must be at least 1 for every node; got {count!r} for {name!r}.")
     return counts
 
 

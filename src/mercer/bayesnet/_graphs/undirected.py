@@ -7,19 +7,6 @@ from mercer.bayesnet._graphs.order import read_parents
 from mercer.bayesnet._tables.variables import list_some
 from mercer.errors import DataError
 
-__all__ = [
-    "Graph",
-    "find_components",
-    "is_complete",
-    "list_bits",
-    "list_edges",
-    "moral_graph",
-    "number_graph",
-    "read_graph",
-    "require_nodes",
-    "separates",
-]
-
 Graph = dict[Any, set[Any]]
 # Bits up to which taking the lowest one off again and again is faster than writing the number out.
 _FEW_BITS = 24
@@ -28,15 +15,15 @@ _FEW_BITS = 24
 def read_graph(subject: str, graph: Mapping[Any, Iterable[Any]]) -> Graph:
     """Read neighbours by name; an edge may be given at one end or both, and every node must be a key."""
     if not isinstance(graph, Mapping):
-        message = f"{subject}: `graph` must be a mapping from names to sets of names; got {type(graph).__name__}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: `graph` must be a mapping from names to sets of names; got {type(graph).__name__}."
+        )
     neighbours: Graph = {name: set() for name in graph}
     for name, others in graph.items():
         for other in others:
             if other not in neighbours or other == name:
                 rule = "another node" if other == name else "a node of the graph"
-                message = f"{subject}: a neighbour must be {rule}; {name!r} has the neighbour {other!r}."
-                raise DataError(message)
+                raise DataError(f"{subject}: a neighbour must be {rule}; {name!r} has the neighbour {other!r}.")
             neighbours[name].add(other)
             neighbours[other].add(name)
     return neighbours
@@ -46,8 +33,7 @@ def require_nodes(subject: str, graph: Mapping[Any, Any], names: Iterable[Any]) 
     """Raise DataError if a name is not a node of the graph."""
     for name in names:
         if name not in graph:
-            message = f"{subject}: {name!r} is not a node. The nodes are {list_some(list(graph))}."
-            raise DataError(message)
+            raise DataError(f"{subject}: {name!r} is not a node. The nodes are {list_some(list(graph))}.")
 
 
 def list_edges(graph: Mapping[Any, Iterable[Any]]) -> list[tuple[Any, Any]]:
@@ -137,10 +123,9 @@ def separates(
     require_nodes("separates", neighbours, [*left, *right, *middle])
     if left & right or left & middle or right & middle:
         shared = (left & right) | (left & middle) | (right & middle)
-        message = (
+        raise DataError(
             f"separates: the three sets must have no common member; {list_some(sorted(shared, key=str))} is in two."
         )
-        raise DataError(message)
     return all(not (left & set(part) and right & set(part)) for part in find_components(neighbours, middle))
 
 

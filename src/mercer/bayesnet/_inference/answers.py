@@ -15,8 +15,6 @@ from mercer.bayesnet._tables.table import ProbabilityTable
 if TYPE_CHECKING:
     from mercer.bayesnet._inference.junction_tree import JunctionTree
 
-__all__ = ["add_observed", "answer", "answer_all", "explain", "find_holder", "measure_evidence", "read_factor"]
-
 Codes = Mapping[int, int]
 Likelihoods = Mapping[int, np.ndarray]
 

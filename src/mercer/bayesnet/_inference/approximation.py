@@ -15,8 +15,6 @@ from mercer.errors import ParameterError
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["Approximation", "approximate"]
-
 _METHODS: dict[str, Callable[..., dict[str, Any]]] = {
     "loopy": propagate_loopily,
     "gibbs": sample_gibbs,
@@ -60,15 +58,13 @@ def approximate(
 ) -> Approximation:
     """Approximate the posteriors of all variables given evidence by the method of that name."""
     if method not in _METHODS:
-        message = f"BayesianNetwork: `method` must be one of {list(_METHODS)}; got {method!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"BayesianNetwork: `method` must be one of {list(_METHODS)}; got {method!r}.")
     try:
         answer = _METHODS[method](network, codes, **options)
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
-        message = f"BayesianNetwork: approximate(method={method!r}) has no such option: {error}."
-        raise ParameterError(message) from error
+        raise ParameterError(f"BayesianNetwork: approximate(method={method!r}) has no such option: {error}.") from error
     values = answer.pop("marginals")
     # Observed variables have the probability one in the state seen, without error.
     for name, code in codes.items():

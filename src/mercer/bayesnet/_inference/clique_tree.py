@@ -11,8 +11,6 @@ from mercer.bayesnet._graphs.elimination_order import (
 )
 from mercer.bayesnet._graphs.undirected import list_bits
 
-__all__ = ["Node", "build_tree", "choose_order"]
-
 # Greedy rules whose orders are compared by the total size of their tables.
 _RULES = ("min_fill", "min_weight", "weighted_min_fill")
 # Total cells from which more orders are tried, with ties broken at random: below, messages take less than a second.

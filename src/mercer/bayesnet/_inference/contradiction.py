@@ -10,8 +10,6 @@ from mercer.errors import DataError
 if TYPE_CHECKING:
     from mercer.bayesnet._inference.junction_tree import JunctionTree
 
-__all__ = ["find_contradiction", "raise_contradiction"]
-
 
 def find_contradiction(
     tree: "JunctionTree", codes: Mapping[int, int], likelihoods: Mapping[int, np.ndarray]
@@ -42,8 +40,9 @@ def raise_contradiction(
         problem = f"{findings[0]} has probability zero"
     else:
         problem = f"{', '.join(findings[:-1])} and {findings[-1]} contradict each other"
-    message = f"BayesianNetwork: the evidence has probability zero: {problem}. Drop one of them, or check the tables."
-    raise DataError(message)
+    raise DataError(
+        f"BayesianNetwork: the evidence has probability zero: {problem}. Drop one of them, or check the tables."
+    )
 
 
 def _describe(tree: "JunctionTree", v: int, codes: Mapping[int, int]) -> str:

@@ -13,8 +13,6 @@ from mercer.bayesnet._tables.factor import Factor, multiply_aligned
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["collect_factors", "eliminate", "eliminate_query"]
-
 
 def collect_factors(
     network: "BayesianNetwork",

@@ -10,8 +10,6 @@ from mercer.bayesnet._tables.table import ProbabilityTable
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["enumerate_joint", "enumerate_query", "multiply_rows"]
-
 
 def enumerate_joint(network: "BayesianNetwork") -> ProbabilityTable:
     """Return the product of all conditional tables, one value per combination of states."""

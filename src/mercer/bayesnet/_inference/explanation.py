@@ -14,8 +14,6 @@ from mercer.bayesnet._tables.factor import Factor
 if TYPE_CHECKING:
     from mercer.bayesnet._inference.junction_tree import JunctionTree
 
-__all__ = ["Explanation", "explain_some"]
-
 
 @plain
 @dataclass(frozen=True)

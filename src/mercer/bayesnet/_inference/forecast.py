@@ -7,8 +7,6 @@ from typing import Any
 from mercer._plain import plain
 from mercer.bayesnet._inference.plan import Plan
 
-__all__ = ["Forecast", "forecast_plan"]
-
 
 @plain
 @dataclass(frozen=True)

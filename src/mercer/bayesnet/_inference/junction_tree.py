@@ -21,8 +21,6 @@ from mercer.errors import MemoryForecastError
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["JunctionTree"]
-
 # Workspaces kept for later calls: more threads than this are rare, and one may take much memory.
 _MOST_SPARE = 8
 
@@ -271,8 +269,9 @@ class JunctionTree:
         purpose = f"messages between {len(self.plan.cliques)} cliques, the largest with {largest} cells,"
         require_memory("JunctionTree", self.plan.n_bytes, purpose, cure)
         if self.native is None:
-            message = f"JunctionTree: a message may have at most 2**31 entries; {purpose} need more; {cure}."
-            raise MemoryForecastError(message)
+            raise MemoryForecastError(
+                f"JunctionTree: a message may have at most 2**31 entries; {purpose} need more; {cure}."
+            )
         return Workspace(self.plan, self.native, self.flat_tables)
 
     def return_workspace(self, space: Workspace) -> None:

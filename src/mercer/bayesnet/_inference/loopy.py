@@ -16,8 +16,6 @@ from mercer.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["propagate_loopily"]
-
 
 def propagate_loopily(
     network: "BayesianNetwork",
@@ -32,11 +30,10 @@ def propagate_loopily(
     All messages of a round are computed from those of the round before, so the order of the tables does not matter.
     """
     if not 0 <= damping < 1 or max_iter < 1 or not tol >= 0:
-        message = (
+        raise ParameterError(
             "BayesianNetwork: loopy propagation needs `damping` in [0, 1), `max_iter` of at least 1 and `tol` of at "
             f"least 0; got {damping!r}, {max_iter!r} and {tol!r}."
         )
-        raise ParameterError(message)
     hidden = [name for name in network.variables if name not in codes]
     factors = [factor for factor in collect_factors(network, codes, {}) if factor.variables]
     tables = [(factor.array, list(factor.variables)) for factor in factors]
@@ -52,11 +49,12 @@ def propagate_loopily(
         to_variable = {edge: damping * to_variable[edge] + (1 - damping) * fresh[edge] for edge in edges}
         n_iter += 1
     if residual > tol:
-        message = (
+        warnings.warn(
             f"BayesianNetwork: loopy propagation did not settle in {n_iter} iterations; messages still move by "
-            f"{residual:.1e}. Raise `damping` or `max_iter`, or use method='gibbs'."
+            f"{residual:.1e}. Raise `damping` or `max_iter`, or use method='gibbs'.",
+            ConvergenceWarning,
+            stacklevel=4,
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
     marginals = {name: _normalise(_multiply([to_variable[edge] for edge in around[name]])) for name in hidden}
     return {
         "marginals": marginals,
@@ -79,8 +77,7 @@ def _multiply(messages: list[np.ndarray]) -> np.ndarray:
 def _normalise(values: np.ndarray) -> np.ndarray:
     total = values.sum()
     if not total > 0:
-        message = "BayesianNetwork: the evidence has probability zero, as far as loopy propagation can tell."
-        raise DataError(message)
+        raise DataError("BayesianNetwork: the evidence has probability zero, as far as loopy propagation can tell.")
     normalised: np.ndarray = values / total
     return normalised
 

@@ -17,8 +17,6 @@ from mercer.errors import DataError
 if TYPE_CHECKING:
     from mercer.bayesnet._inference.junction_tree import JunctionTree
 
-__all__ = ["Marginals", "run_many"]
-
 # Operations of a block of cases: some 20 ms of native work, after which Python handles Ctrl-C.
 _BLOCK_OPERATIONS = 40_000_000
 
@@ -104,8 +102,9 @@ def read_cases(variables: dict[Any, tuple[Any, ...]], cases: Any) -> np.ndarray:
     columns = read_columns("JunctionTree", cases)
     require_variables("JunctionTree", variables, list(columns))
     if not columns:
-        message = "JunctionTree: `cases` must have at least one column. Pass a list of dicts, [{}] for no evidence."
-        raise DataError(message)
+        raise DataError(
+            "JunctionTree: `cases` must have at least one column. Pass a list of dicts, [{}] for no evidence."
+        )
     part = code_rows("JunctionTree", columns, {name: variables[name] for name in columns}, missing=True)
     codes = np.full((len(part), len(variables)), -1, dtype=np.intp)
     codes[:, [list(variables).index(name) for name in columns]] = part

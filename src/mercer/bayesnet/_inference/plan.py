@@ -15,8 +15,6 @@ import numpy as np
 from mercer.bayesnet._graphs.undirected import list_bits
 from mercer.bayesnet._inference.clique_tree import Node, build_tree, choose_order
 
-__all__ = ["Plan", "make_plan"]
-
 # Cells of a row of a clique's table; see ``junction_passes``.
 _SMALL_ROW = 32
 _LARGE_ROW = 256

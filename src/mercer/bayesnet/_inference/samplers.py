@@ -11,8 +11,6 @@ from mercer.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["sample_gibbs", "weight_by_likelihood"]
-
 # Rows drawn at a time by likelihood weighting: columns of 65 536 states stay in the cache.
 _BATCH = 65_536
 # Rows from which the first states of the Gibbs chains are drawn, for each chain.
@@ -21,8 +19,7 @@ _CANDIDATES = 64
 
 def _check_count(name: str, value: Any, at_least: int) -> None:
     if not isinstance(value, int | np.integer) or value < at_least:
-        message = f"BayesianNetwork: `{name}` must be a whole number of at least {at_least}; got {value!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"BayesianNetwork: `{name}` must be a whole number of at least {at_least}; got {value!r}.")
 
 
 def _draw_weighted(
@@ -70,11 +67,10 @@ def weight_by_likelihood(
             sums[name] += np.bincount(draws[name], weight, length)
             squares[name] += np.bincount(draws[name], weight**2, length)
     if not total > 0:
-        message = (
+        raise DataError(
             f"BayesianNetwork: none of {n_samples} rows agrees with the evidence; it is impossible or very rare. "
             "Raise `n_samples`, or use exact inference."
         )
-        raise DataError(message)
     marginals = {name: sums[name] / total for name in hidden}
     # Of the rows with and without the state: w² (1 - p)² and w² p².
     errors = {
@@ -142,11 +138,10 @@ def _start_chains(
     """Return possible first states, drawn from weighted rows in proportion to their weights."""
     draws, weight = _draw_weighted(network, codes, _CANDIDATES * n_chains, random)
     if not weight.sum() > 0:
-        message = (
+        raise DataError(
             f"BayesianNetwork: none of {_CANDIDATES * n_chains} rows agrees with the evidence, so Gibbs chains have no "
             "state to begin with. Raise `n_chains`, or use exact inference."
         )
-        raise DataError(message)
     chosen = random.choice(len(weight), n_chains, p=weight / weight.sum())
     return {name: column[chosen] for name, column in draws.items()}
 

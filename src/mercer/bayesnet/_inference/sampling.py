@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from mercer.bayesnet._inference.junction_tree import JunctionTree
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["draw_ancestrally", "draw_given", "draw_states"]
-
 
 def draw_states(random: np.random.Generator, table: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Draw a state from row `rows[i]` of a table of probabilities, for each i, by inverting the cumulative sums."""

@@ -17,8 +17,6 @@ from mercer.errors import DataError
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["Sensitivity", "measure_sensitivity"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -57,18 +55,16 @@ def measure_sensitivity(
     # The variable whose family is exactly what `parameter` names owns the entry.
     owner = [name for name in codes if {*network.parents[name], name} == set(codes)]
     if len(owner) != 1:
-        message = (
+        raise DataError(
             "BayesianNetwork: `parameter` must name a state of one variable and of each of its parents; got "
             f"{list_some(list(codes))}."
         )
-        raise DataError(message)
     wrong = [name for name in target if name in evidence and evidence[name] != target[name]]
     if wrong or not target:
-        message = (
+        raise DataError(
             "BayesianNetwork: `target` must name a variable and agree with the evidence; got "
             f"{dict(target)!r} with {dict(evidence)!r}."
         )
-        raise DataError(message)
     name = owner[0]
     place = tuple(codes[parent] for parent in network.parents[name])
     row = network.tables[name][place]

@@ -11,8 +11,6 @@ from mercer._native.graph import junction_passes as passes
 from mercer._source.threads import available_threads, run_numbered
 from mercer.bayesnet._inference.plan import Plan
 
-__all__ = ["Workspace", "load_tree"]
-
 
 def load_tree(plan: Plan) -> Any:
     """Return the native form of a plan."""

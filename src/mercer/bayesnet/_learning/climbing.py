@@ -18,8 +18,6 @@ from mercer._types import Array
 from mercer.bayesnet._learning.constraints import Constraints, mark_reachable
 from mercer.bayesnet._learning.counter import ScoredFamilies
 
-__all__ = ["HillClimbing", "StructureClimb"]
-
 # A smaller relative gain is rounding: reversing an edge between equivalent structures must not count as a gain.
 _ROUNDING = 1e-10
 # An empty tabu list.

@@ -16,8 +16,6 @@ from mercer._statistic import Statistic
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["MISSING", "MOST_STATES", "CodedRows", "DistinctRows", "DistinctSums", "merge_equal_rows"]
-
 # A code is one byte: 254 states, and one code for a missing value.
 MOST_STATES = 254
 # The code of a missing value in rows as a pass reads them.
@@ -126,8 +124,9 @@ class CodedRows:
         """Return the index of the variable `name`; raise if there is none."""
         if name not in self.names:
             known = ", ".join(self.names[:8])
-            message = f"{subject}: {name!r} must be a column of X; the columns are {known}. Rename it, or drop it."
-            raise DataError(message)
+            raise DataError(
+                f"{subject}: {name!r} must be a column of X; the columns are {known}. Rename it, or drop it."
+            )
         return self.names.index(name)
 
     def count_gaps_as_states(self) -> "CodedRows":
@@ -141,5 +140,6 @@ class CodedRows:
         """Raise if a value is missing."""
         if self.missing.any():
             name = self.names[int(np.argmax(self.missing))]
-            message = f"{subject}: Input X contains NaN: no value may be missing, and column {name!r} has gaps. {cure}"
-            raise DataError(message)
+            raise DataError(
+                f"{subject}: Input X contains NaN: no value may be missing, and column {name!r} has gaps. {cure}"
+            )

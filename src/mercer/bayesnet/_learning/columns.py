@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.bayesnet._learning.coded_rows import MISSING, MOST_STATES
 from mercer.errors import DataError
 
-__all__ = ["ColumnStates", "code_column", "find_all_states", "find_states", "is_frame", "read_columns"]
-
 # Different fractions that a discrete variable may well have, such as grades in steps of a quarter.
 _MOST_FRACTIONS = 20
 
@@ -54,16 +52,16 @@ def read_columns(subject: str, X: Any) -> dict[str, Any]:
         columns = {str(name): np.asarray(column, dtype=_find_type(column)) for name, column in X.items()}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
-            message = f"{subject}: the columns of X must have one length; got {lengths}. Give every row every column."
-            raise DataError(message)
+            raise DataError(
+                f"{subject}: the columns of X must have one length; got {lengths}. Give every row every column."
+            )
         return columns
     rows = X if isinstance(X, np.ndarray) else _make_array(X)
     if rows.ndim != 2:
-        message = (
+        raise DataError(
             f"{subject}: X must be a table of rows and columns; got an array of {rows.ndim} dimensions. "
             f"Reshape your data."
         )
-        raise DataError(message)
     return {f"x{index}": rows[:, index] for index in range(rows.shape[1])}
 
 
@@ -142,15 +140,13 @@ def find_states(subject: str, name: str, column: Any, given: Any = None, most: i
     else:
         _, present = _split_missing(values)
         if present.dtype.kind == "f" and np.isinf(present).any():
-            message = f"{subject}: column {name!r} contains infinity. Mark missing values by NaN."
-            raise DataError(message)
+            raise DataError(f"{subject}: column {name!r} contains infinity. Mark missing values by NaN.")
         states = declared or _name_states(present)[0]
     if len(states) > most:
-        message = (
+        raise DataError(
             f"{subject}: column {name!r} must have at most {most} states; got {len(states)}. Cut numbers into bins, or "
             f"join rare states."
         )
-        raise DataError(message)
     return ColumnStates(states, None, declared is not None)
 
 
@@ -168,11 +164,12 @@ def find_all_states(subject: str, columns: Mapping[str, Any], given: Mapping[str
         # A table can have thousands of columns: the message names the first ten.
         more = f" and {len(others) - 9} others" if len(others) > 9 else ""
         too = f"; so do columns {', '.join(others[:9])}{more}" if others else ""
-        message = (
+        warnings.warn(
             f"{subject}: column {name!r} holds {n_states} different numbers in {len(columns[name])} rows, each taken "
-            f"for a state of its own{too}. Cut measurements into bins, or use BayesNetClassifier, which does so."
+            f"for a state of its own{too}. Cut measurements into bins, or use BayesNetClassifier, which does so.",
+            UserWarning,
+            stacklevel=4,
         )
-        warnings.warn(message, UserWarning, stacklevel=4)
     return known
 
 
@@ -196,8 +193,7 @@ def code_column(subject: str, name: str, column: Any, known: ColumnStates, unkno
         try:
             numbers = present.astype(np.float64)
         except (TypeError, ValueError):
-            message = f"{subject}: column {name!r} must hold numbers, as in fit; got {present[0]!r}."
-            raise DataError(message) from None
+            raise DataError(f"{subject}: column {name!r} must hold numbers, as in fit; got {present[0]!r}.") from None
         codes[~missing] = np.searchsorted(known.edges, numbers)
         return codes
     distinct, places = _name_states(present)
@@ -208,11 +204,10 @@ def code_column(subject: str, name: str, column: Any, known: ColumnStates, unkno
     strange = [value for value in distinct if value not in index]
     if strange and unknown == "error":
         shown = ", ".join(map(repr, known.states[:8])) + (", ..." if len(known.states) > 8 else "")
-        message = (
+        raise DataError(
             f"{subject}: column {name!r} must hold one of its states {shown}; got {strange[0]!r}, an unknown state. "
             f"Replace it, or mark it as missing."
         )
-        raise DataError(message)
     table = np.array([index.get(value, MISSING) for value in distinct], dtype=np.uint8)
     codes[~missing] = table[places] if len(table) else 0
     return codes

@@ -9,8 +9,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["Constraints", "find_cycle", "mark_reachable"]
-
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
@@ -51,25 +49,24 @@ class Constraints:
         needed = np.zeros((d, d), bool)
         for parent, child in _list_edges(subject, "required_edges", required, place):
             if not allowed[parent, child]:
-                message = (
+                raise ParameterError(
                     f"{subject}: required_edges must not be forbidden; {names[parent]!r} -> {names[child]!r} is both "
                     f"required and excluded by forbidden_edges or tiers. Drop one of the two."
                 )
-                raise ParameterError(message)
             needed[parent, child] = True
         if (cycle := find_cycle(needed)) is not None:
             path = " -> ".join(names[node] for node in cycle)
-            message = f"{subject}: required_edges must not form a cycle; got {path}. Drop one of these edges."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{subject}: required_edges must not form a cycle; got {path}. Drop one of these edges."
+            )
         most = d - 1 if max_parents is None else min(max_parents, d - 1)
         crowded = np.flatnonzero(needed.sum(axis=0) > most)
         if len(crowded):
             child = int(crowded[0])
-            message = (
+            raise ParameterError(
                 f"{subject}: max_parents must be at least the number of required parents; it is {most}, and "
                 f"{names[child]!r} has {int(needed[:, child].sum())}. Raise it, or drop required edges."
             )
-            raise ParameterError(message)
         return cls(allowed, needed, most)
 
     @property
@@ -83,16 +80,14 @@ def _list_edges(subject: str, parameter: str, edges: Any, place: dict[str, int])
     pairs = []
     for edge in edges or ():
         if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-            message = f"{subject}: {parameter} must be pairs (parent, child) of column names; got {edge!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"{subject}: {parameter} must be pairs (parent, child) of column names; got {edge!r}.")
         unknown = [name for name in edge if name not in place]
         if unknown:
             known = ", ".join(list(place)[:8])
-            message = (
+            raise ParameterError(
                 f"{subject}: {parameter} must name columns of X; got {unknown[0]!r}, and the columns are {known}. "
                 f"Correct the name."
             )
-            raise ParameterError(message)
         pairs.append((place[edge[0]], place[edge[1]]))
     return pairs
 
@@ -102,15 +97,13 @@ def _number_tiers(subject: str, tiers: Any, place: dict[str, int]) -> Array:
     for number, tier in enumerate(tiers):
         for name in tier:
             if name not in place or level[place[name]] >= 0:
-                message = (
+                raise ParameterError(
                     f"{subject}: tiers must name each column of X once; got {name!r}, which is unknown or named twice."
                 )
-                raise ParameterError(message)
             level[place[name]] = number
     if (level < 0).any():
         name = list(place)[int(np.argmax(level < 0))]
-        message = f"{subject}: tiers must name every column of X; {name!r} is in none. Add it to one."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: tiers must name every column of X; {name!r} is in none. Add it to one.")
     return level
 
 

@@ -14,8 +14,6 @@ from mercer.bayesnet._learning.coded_rows import CodedRows
 from mercer.bayesnet._learning.scores import FamilyScore
 from mercer.errors import MemoryForecastError
 
-__all__ = ["MOST_CELLS", "FamilyCounter", "ScoredFamilies"]
-
 # Cells in the table of one family at most: 2^22 numbers are 32 MiB, and codes stay far below the range of int32.
 MOST_CELLS = 2**22
 # Cells in the tables of one native call: 4 MiB, so that several threads do not take much memory.
@@ -83,11 +81,10 @@ class FamilyCounter:
     def _refuse(self, members: tuple[int, ...]) -> None:
         names = ", ".join(repr(self.rows.names[member]) for member in members)
         n_cells = prod(int(self.coded_sizes[member]) for member in members)
-        message = (
+        raise MemoryForecastError(
             f"FamilyCounter: a table may have at most {MOST_CELLS} entries; that of {names} would have {n_cells}. "
             f"Lower max_parents, or join states."
         )
-        raise MemoryForecastError(message)
 
 
 class ScoredFamilies:

@@ -19,8 +19,6 @@ from mercer.bayesnet._learning.constraints import Constraints
 from mercer.bayesnet._learning.counter import ScoredFamilies
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["MOST_NODES", "find_best_structure", "limit_parents"]
-
 # 20 variables have a million sets; each more doubles memory and time.
 MOST_NODES = 20
 # Visits of rows in a search that prunes nothing: about an hour of one core.
@@ -31,11 +29,10 @@ def find_best_structure(subject: str, families: ScoredFamilies, constraints: Con
     """Return the structure of the largest score that keeps the constraints, as a matrix of edges (parent, child)."""
     d = len(families.counter.rows.names)
     if d > MOST_NODES:
-        message = (
+        raise UnsupportedError(
             f"{subject}: the exact search takes at most {MOST_NODES} columns; got {d}. Use 'hill_climb', or fewer "
             f"columns."
         )
-        raise UnsupportedError(message)
     n_sets = 2**d
     # For each of d 2^(d-1) values the score (8 bytes) and the parents (4); for each set the score and the sink.
     require_memory(
@@ -47,10 +44,9 @@ def find_best_structure(subject: str, families: ScoredFamilies, constraints: Con
     tops = [_find_best_parents(families, constraints, node, most) for node in range(d)]
     best, sinks = _find_sinks(tops, d)
     if not np.isfinite(best[-1]):
-        message = (
+        raise DataError(
             f"{subject}: no structure keeps all constraints. Drop required or forbidden edges, or raise max_parents."
         )
-        raise DataError(message)
     return _read_structure(tops, sinks, d)
 
 
@@ -131,11 +127,10 @@ def _require_time(subject: str, families: ScoredFamilies, most: int) -> None:
     d, m = rows.columns.shape
     n_families = d * sum(comb(d - 1, size) for size in range(most + 1))
     if families.score.name not in ("bic", "aic") and n_families * m > _MOST_VISITS:
-        message = (
+        raise UnsupportedError(
             f"{subject}: the exact search would count {m} distinct rows for {n_families} families, some "
             f"{n_families * m / 1e9 / 60:.0f} minutes. Pass max_parents=4, use 'bic', or use 'hill_climb'."
         )
-        raise UnsupportedError(message)
 
 
 def _find_sinks(tops: list[tuple[Array, Array]], d: int) -> tuple[Array, Array]:

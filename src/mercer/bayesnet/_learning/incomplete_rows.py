@@ -18,8 +18,6 @@ from mercer.bayesnet._inference.junction_tree import JunctionTree
 from mercer.bayesnet._learning.coded_rows import CodedRows
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["ExpectedCounts", "IncompleteRows"]
-
 # Combinations of states of a group of missing variables that are listed; beyond, the junction tree is faster.
 _MOST_COMBINATIONS = 4096
 # Numbers in the posteriors of the rows that are computed at once: 16 MiB.

@@ -9,8 +9,6 @@ from mercer._types import Array
 from mercer.bayesnet._learning.counter import FamilyCounter
 from mercer.bayesnet._learning.trees import measure_information
 
-__all__ = ["TESTS", "IndependenceTest", "measure_dependence"]
-
 TESTS = ("g2", "chi2", "mutual_information")
 
 

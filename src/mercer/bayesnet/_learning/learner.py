@@ -26,8 +26,6 @@ from mercer.bayesnet._learning.search import METHODS, StructureSearch
 from mercer.bayesnet._learning.table_rows import TableRows, code_table, open_table
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["BayesNetLearner"]
-
 
 class BayesNetLearner(Estimator):
     """Learn a Bayesian network from rows of discrete columns.

@@ -15,8 +15,6 @@ from mercer.bayesnet._learning.table_fit import TableFit, read_structure
 from mercer.bayesnet._learning.table_rows import TableRows
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["LearningState", "LearntTables", "NetworkLearning"]
-
 _COUNTED = "The tables are a closed form of counts, exact to rounding."
 
 

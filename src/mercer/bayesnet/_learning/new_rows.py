@@ -13,8 +13,6 @@ from mercer.bayesnet._learning.incomplete_rows import IncompleteRows
 from mercer.bayesnet._learning.table_rows import code_table
 from mercer.bayesnet._network.network import BayesianNetwork
 
-__all__ = ["RowScores", "arrange_rows", "check_table", "draw_rows", "fill_gaps"]
-
 
 def arrange_rows(network: BayesianNetwork, codes: Array) -> IncompleteRows:
     """Return rows of codes (n, d), in the order of the network's variables, arranged for its tables."""

@@ -10,8 +10,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.bayesnet._learning.table_fit import read_structure
 
-__all__ = ["PartialGraph", "find_equivalence_class", "find_skeleton", "orient_edges"]
-
 
 @dataclass(frozen=True, eq=False)
 class PartialGraph:

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["find_prior_counts", "normalise_counts"]
-
 
 def find_prior_counts(subject: str, prior: Any, name: str, shape: tuple[int, ...], sample_size: float) -> Array:
     """Return the prior counts of one table.
@@ -29,14 +27,14 @@ def find_prior_counts(subject: str, prior: Any, name: str, shape: tuple[int, ...
     if isinstance(prior, Mapping):
         counts = np.asarray(prior.get(name, 0.0), dtype=np.float64)
         if counts.ndim and counts.shape != shape:
-            message = (
+            raise ParameterError(
                 f"{subject}: prior[{name!r}] must have the shape {shape} of the table; got {counts.shape}. Parents "
                 f"come first, in their order, and the variable's own states last."
             )
-            raise ParameterError(message)
         if not (np.isfinite(counts).all() and (counts >= 0).all()):
-            message = f"{subject}: prior[{name!r}] must hold counts in [0, inf); got {counts.min():g}. Correct them."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{subject}: prior[{name!r}] must hold counts in [0, inf); got {counts.min():g}. Correct them."
+            )
         return np.broadcast_to(counts, shape).copy()
     if prior is None:
         return np.zeros(shape)

@@ -22,8 +22,6 @@ from scipy.special import gammaln, xlogy
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["SCORES", "FamilyScore"]
-
 SCORES = ("bic", "aic", "bdeu", "k2", "log_likelihood")
 
 
@@ -47,8 +45,7 @@ class FamilyScore:
     def __post_init__(self) -> None:
         if self.name not in SCORES:
             known = ", ".join(map(repr, SCORES))
-            message = f"FamilyScore: score must be one of {known}; got {self.name!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"FamilyScore: score must be one of {known}; got {self.name!r}.")
 
     @property
     def gives_equivalent_networks_one_value(self) -> bool:

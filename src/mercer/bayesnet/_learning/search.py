@@ -25,8 +25,6 @@ from mercer.bayesnet._learning.table_rows import open_table
 from mercer.bayesnet._learning.trees import find_spanning_tree, tabulate_information
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
-__all__ = ["METHODS", "FoundStructure", "LearntStructure", "StructureSearch", "learn_structure", "score_structure"]
-
 METHODS = ("hill_climb", "chow_liu", "exact", "pc")
 # Codes times columns up to which a tree takes some milliseconds.
 _SHORT = 2**18
@@ -102,11 +100,10 @@ class StructureSearch:
             )
             return (yield from climb.solve(state))
         if self.method in ("chow_liu", "pc") and not constraints.are_free:
-            message = (
+            raise UnsupportedError(
                 f"{self.subject}: {self.method!r} takes no required or forbidden edges, tiers or max_parents; they "
                 f"would be ignored. Use 'hill_climb' or 'exact', or drop them."
             )
-            raise UnsupportedError(message)
         # A thread of its own keeps Ctrl-C alive; for few rows and columns starting it would take longer than the work.
         heavy = rows.columns.size * len(rows.names) > _SHORT or self.method == "exact"
         found = yield Dense(partial(self._find, rows, families, constraints), heavy=heavy)
@@ -123,10 +120,9 @@ class StructureSearch:
                 for parent in above:
                     edges[rows.find(parent, self.subject), rows.find(name, self.subject)] = True
             if (edges & ~constraints.allowed).any() or (edges.sum(axis=0) > constraints.max_parents).any():
-                message = (
+                raise ParameterError(
                     f"{self.subject}: start must keep the constraints. Drop its forbidden edges or surplus parents."
                 )
-                raise ParameterError(message)
         return edges
 
     def _find(self, rows: CodedRows, families: ScoredFamilies, constraints: Constraints) -> FoundStructure:
@@ -317,11 +313,9 @@ def learn_structure(
     """
     subject = "learn_structure"
     if method not in METHODS:
-        message = f"{subject}: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
     if test not in TESTS:
-        message = f"{subject}: test must be one of {', '.join(map(repr, TESTS))}; got {test!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: test must be one of {', '.join(map(repr, TESTS))}; got {test!r}.")
     opened = open_table(
         subject,
         X,
@@ -391,8 +385,7 @@ def score_structure(
     families = ScoredFamilies(FamilyCounter(rows), FamilyScore(score, rows.total, sample_size))
     place = {name: index for index, name in enumerate(rows.names)}
     if not parents:
-        message = f"{subject}: structure must have at least one variable; got none."
-        raise DataError(message)
+        raise DataError(f"{subject}: structure must have at least one variable; got none.")
     return sum(
         families.score_family(place[name], [place[parent] for parent in above]) for name, above in parents.items()
     )

@@ -21,8 +21,6 @@ from mercer.bayesnet._learning.table_rows import open_table
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.errors import DataError
 
-__all__ = ["TableFit", "check_weights", "fit_tables", "read_structure"]
-
 # Codes of rows up to which an E step takes some milliseconds.
 _FEW = 2**14
 
@@ -243,11 +241,10 @@ def read_structure(subject: str, structure: Any) -> tuple[dict[str, tuple[str, .
     if not isinstance(listed, Mapping):
         edges = list(listed)
         if not all(isinstance(edge, Sequence) and not isinstance(edge, str) and len(edge) == 2 for edge in edges):
-            message = (
+            raise DataError(
                 f"{subject}: structure must be a network, a mapping from names to parents, or pairs (parent, child); "
                 f"got {structure!r}."
             )
-            raise DataError(message)
         listed = {name: [parent for parent, child in edges if child == name] for edge in edges for name in edge}
     parents = read_parents(subject, listed)
     # Raises if there is a cycle, and names it.
@@ -290,13 +287,13 @@ def _add_hidden(rows: CodedRows, hidden: list[str], given: Mapping[str, Sequence
 
 def _check_expert_table(subject: str, name: str, table: Array, shape: tuple[int, ...]) -> Array:
     if table.shape != shape:
-        message = f"{subject}: tables[{name!r}] must have the shape {shape}, its own states last; got {table.shape}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: tables[{name!r}] must have the shape {shape}, its own states last; got {table.shape}."
+        )
     if not ((table >= 0).all() and np.allclose(table.sum(axis=-1), 1.0, atol=1e-6)):
-        message = (
+        raise DataError(
             f"{subject}: tables[{name!r}] must hold probabilities that sum to 1 over its last axis. Divide by the sums."
         )
-        raise DataError(message)
     return table
 
 
@@ -306,12 +303,10 @@ def check_weights(subject: str, weight: Any, X: Any) -> Array:
         return None
     values = np.asarray(weight, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        message = (
+        raise DataError(
             f"{subject}: sample_weight must hold one number in [0, inf) per row, not all zero; got {weight!r:.80}."
         )
-        raise DataError(message)
     n_rows = len(next(iter(X.values()))) if isinstance(X, Mapping) else getattr(X, "shape", (len(values),))[0]
     if isinstance(n_rows, int) and n_rows != len(values):
-        message = f"{subject}: sample_weight must have one number per row, {n_rows}; got {len(values)}."
-        raise DataError(message)
+        raise DataError(f"{subject}: sample_weight must have one number per row, {n_rows}; got {len(values)}.")
     return values

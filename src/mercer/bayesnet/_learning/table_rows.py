@@ -12,8 +12,6 @@ from mercer.bayesnet._learning.coded_rows import MISSING, MOST_STATES, CodedRows
 from mercer.bayesnet._learning.columns import ColumnStates, code_column, find_all_states, read_columns
 from mercer.errors import DataError
 
-__all__ = ["CodedSource", "TableRows", "code_table", "open_table"]
-
 
 class CodedSource(ArraySource):
     """Codes of rows in memory, which remember the rows and labels as they were given, for callbacks."""
@@ -44,14 +42,12 @@ class TableRows:
     def finish(self, sums: DistinctSums) -> CodedRows:
         """Return the coded rows of the sums of the pass: states without rows are dropped unless they were declared."""
         if not np.isnan(sums.fault):
-            message = (
+            raise DataError(
                 f"{self.subject}: columns must hold categories numbered by whole numbers from 0 to {MOST_STATES - 1}; "
                 f"got {sums.fault:g}. Number them with scikit-learn's OrdinalEncoder, or cut numbers into bins."
             )
-            raise DataError(message)
         if not len(sums.weights):
-            message = f"{self.subject}: X must have at least one row of positive weight; got none."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: X must have at least one row of positive weight; got none.")
         codes, states = np.empty_like(sums.codes), []
         for index, name in enumerate(self.names):
             column = sums.codes[:, index]
@@ -70,8 +66,9 @@ class TableRows:
                 places = [states.index(int(value)) for value in present]
             except ValueError:
                 strange = next(int(value) for value in present if int(value) not in states)
-                message = f"{self.subject}: column {name!r} must hold one of its states {states[:8]}; got {strange}."
-                raise DataError(message) from None
+                raise DataError(
+                    f"{self.subject}: column {name!r} must hold one of its states {states[:8]}; got {strange}."
+                ) from None
             table[present] = places
         elif self.known[index].declared:
             states = self.known[index].states
@@ -80,8 +77,7 @@ class TableRows:
             states = [self.known[index].states[code] for code in present]
             table[present] = np.arange(len(present))
         if not states:
-            message = f"{self.subject}: column {name!r} must have a value in some row; all are missing. Drop it."
-            raise DataError(message)
+            raise DataError(f"{self.subject}: column {name!r} must have a value in some row; all are missing. Drop it.")
         # The code after the last state stands for a missing value.
         table[MISSING] = len(states)
         return states, table
@@ -135,14 +131,12 @@ def open_table(
 def _require_columns(subject: str, listed: tuple[str, ...], names: Sequence[str] | None) -> None:
     absent = [name for name in names or () if name not in listed]
     if absent:
-        message = (
+        raise DataError(
             f"{subject}: the structure must be over columns of X; {absent[0]!r} is none of {', '.join(listed[:8])}. "
             f"Add the column, or pass its states in `states` if it is hidden."
         )
-        raise DataError(message)
     if not listed:
-        message = f"{subject}: Found a table with 0 feature(s) while a minimum of 1 is required."
-        raise DataError(message)
+        raise DataError(f"{subject}: Found a table with 0 feature(s) while a minimum of 1 is required.")
 
 
 def code_table(

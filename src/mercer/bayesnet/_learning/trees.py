@@ -6,8 +6,6 @@ from scipy.special import xlogy
 from mercer._types import Array
 from mercer.bayesnet._learning.counter import FamilyCounter
 
-__all__ = ["find_spanning_tree", "measure_information", "tabulate_information"]
-
 
 def measure_information(table: Array) -> float:
     """Return the mutual information of the last two axes of a table of counts, given all others, in nats."""

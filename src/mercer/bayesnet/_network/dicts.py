@@ -9,8 +9,6 @@ from mercer.bayesnet._graphs.order import read_parents
 from mercer.bayesnet._tables.variables import Variables, find_state, list_some, read_variables
 from mercer.errors import DataError
 
-__all__ = ["read_dicts"]
-
 
 def read_dicts(
     tables: Mapping[Any, Mapping[Any, Any]],
@@ -28,11 +26,10 @@ def read_dicts(
 def _find_states(name: Any, table: Any, has_parents: bool) -> list[Any]:
     rows = list(table.values()) if has_parents else [table]
     if not all(isinstance(row, Mapping) for row in rows):
-        message = (
+        raise DataError(
             f"BayesianNetwork: the table of {name!r} must be a dict from the states of its parents to dicts from its "
             "own states to probabilities."
         )
-        raise DataError(message)
     return list(dict.fromkeys(state for row in rows for state in row))
 
 
@@ -43,11 +40,10 @@ def _fill_table(name: Any, table: Mapping[Any, Any], variables: Variables, above
     for key, row in table.items() if above else [((), table)]:
         states = key if len(above) != 1 or isinstance(key, tuple) else (key,)
         if not isinstance(states, tuple) or len(states) != len(above):
-            message = (
+            raise DataError(
                 f"BayesianNetwork: a key in the table of {name!r} must hold one state for each of the parents "
                 f"{list_some(above)}; got {key!r}."
             )
-            raise DataError(message)
         place = tuple(
             find_state("BayesianNetwork", variables, parent, state) for parent, state in zip(above, states, strict=True)
         )
@@ -57,6 +53,5 @@ def _fill_table(name: Any, table: Mapping[Any, Any], variables: Variables, above
     if not seen.all():
         gap = np.unravel_index(int(np.argmin(seen)), seen.shape)
         missing = tuple(variables[parent][code] for parent, code in zip(above, gap, strict=True))
-        message = f"BayesianNetwork: the table of {name!r} must have a row for the parents' states {missing!r}."
-        raise DataError(message)
+        raise DataError(f"BayesianNetwork: the table of {name!r} must have a row for the parents' states {missing!r}.")
     return filled

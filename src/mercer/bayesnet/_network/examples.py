@@ -5,8 +5,6 @@ import numpy as np
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.bayesnet._tables.table import ProbabilityTable
 
-__all__ = ["load_burglary", "load_dentist", "load_meningitis", "load_sprinkler"]
-
 _YES_NO = ("yes", "no")
 
 

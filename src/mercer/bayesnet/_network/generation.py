@@ -8,8 +8,6 @@ from mercer._base.randomness import seed_sequence
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.errors import ParameterError
 
-__all__ = ["make_network", "random_network"]
-
 # Of published networks: nodes, edges, most parents, states of a node (fewest, most), how far back a parent may lie, and
 # the concentration of the tables' rows. Only the sizes are theirs; graphs and tables are generated.
 _SIZES: dict[str, tuple[int, int, int, tuple[int, int], int, float]] = {
@@ -62,12 +60,11 @@ def random_network(
     possible = sum(min(node, reach, max_parents) for node in range(n_nodes))
     edges = min(possible, n_nodes * 3 // 2) if n_edges is None else n_edges
     if n_nodes < 1 or not 1 <= low <= high or not 0 <= edges <= possible or not concentration > 0:
-        message = (
+        raise ParameterError(
             f"random_network: {n_nodes} nodes with at most {max_parents} parents each allow 0 to {possible} edges; "
             f"`n_states` must be at least 1 and `concentration` above 0; got n_edges={edges}, n_states={n_states!r}, "
             f"concentration={concentration!r}."
         )
-        raise ParameterError(message)
     random = np.random.default_rng(seed_sequence(random_state))
     names = [f"x{node}" for node in range(n_nodes)]
     counts = random.integers(low, high + 1, n_nodes).tolist()
@@ -113,8 +110,7 @@ def make_network(name: str, random_state: Any = 0) -> BayesianNetwork:
     (37, 46)
     """
     if name not in _SIZES:
-        message = f"make_network: `name` must be one of {list(_SIZES)}; got {name!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"make_network: `name` must be one of {list(_SIZES)}; got {name!r}.")
     nodes, edges, most, states, window, concentration = _SIZES[name]
     return random_network(
         nodes,

@@ -19,8 +19,6 @@ from mercer.bayesnet._tables.table import ProbabilityTable
 from mercer.bayesnet._tables.variables import Variables, list_some, read_variables
 from mercer.errors import DataError
 
-__all__ = ["BayesianNetwork"]
-
 # How far from one a row of a conditional table may sum: tables in files are printed with few digits.
 _SUM_TOLERANCE = 1e-3
 
@@ -212,16 +210,17 @@ def read_tables(
 ) -> dict[Any, np.ndarray]:
     """Check the table of each variable: its shape, its range, and that it sums to one over the variable's states."""
     if not isinstance(tables, Mapping):
-        message = f"BayesianNetwork: `tables` must be a mapping from names to arrays; got {type(tables).__name__}."
-        raise DataError(message)
+        raise DataError(
+            f"BayesianNetwork: `tables` must be a mapping from names to arrays; got {type(tables).__name__}."
+        )
     if missing := [name for name in variables if name not in tables]:
-        message = (
+        raise DataError(
             f"BayesianNetwork: `tables` must have one table per variable; {list_some(missing)} have none. Add them."
         )
-        raise DataError(message)
     if strange := [name for name in tables if name not in variables]:
-        message = f"BayesianNetwork: `tables` must be of variables; {list_some(strange)} are none. Correct their names."
-        raise DataError(message)
+        raise DataError(
+            f"BayesianNetwork: `tables` must be of variables; {list_some(strange)} are none. Correct their names."
+        )
     return {name: _read_table(name, variables, parents[name], tables[name]) for name in variables}
 
 
@@ -230,19 +229,18 @@ def _read_table(name: Any, variables: dict[Any, tuple[Any, ...]], above: tuple[A
     try:
         table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        message = f"BayesianNetwork: the table of {name!r} must hold numbers; got {type(given).__name__}."
-        raise DataError(message) from error
+        raise DataError(
+            f"BayesianNetwork: the table of {name!r} must hold numbers; got {type(given).__name__}."
+        ) from error
     if table.shape != shape:
-        message = (
+        raise DataError(
             f"BayesianNetwork: the table of {name!r} must have the shape {shape}, the states of its parents "
             f"{list_some(above)} and its own {len(variables[name])}; got {table.shape}."
         )
-        raise DataError(message)
     # NaN makes both comparisons false.
     if not (table.min() >= 0 and table.max() <= 1 + _SUM_TOLERANCE):
         worst = table[~((table >= 0) & (table <= 1 + _SUM_TOLERANCE))].flat[0]
-        message = f"BayesianNetwork: the table of {name!r} must hold probabilities in [0, 1]; got {worst:g}."
-        raise DataError(message)
+        raise DataError(f"BayesianNetwork: the table of {name!r} must hold probabilities in [0, 1]; got {worst:g}.")
     sums = table.sum(axis=-1, keepdims=True)
     errors = np.abs(sums - 1)
     largest = errors.max()

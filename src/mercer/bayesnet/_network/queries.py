@@ -23,8 +23,6 @@ from mercer.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from mercer.bayesnet._inference.junction_tree import JunctionTree
 
-__all__ = ["NetworkQueries"]
-
 _METHODS = ("auto", "junction_tree", "elimination", "enumeration")
 
 
@@ -143,8 +141,7 @@ class NetworkQueries:
         ['yes']
         """
         if not isinstance(n, int | np.integer) or n < 0:
-            message = f"BayesianNetwork: `n` must be a whole number of at least 0; got {n!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"BayesianNetwork: `n` must be a whole number of at least 0; got {n!r}.")
         codes = read_evidence("BayesianNetwork", self.variables, evidence)
         draws = draw_given(self._tree, n, random_state, codes) if codes else draw_ancestrally(self, n, random_state)  # type: ignore[arg-type]
         return {name: _name_states(states)[draws[:, v]] for v, (name, states) in enumerate(self.variables.items())}
@@ -237,8 +234,7 @@ class NetworkQueries:
         shared = (set(first) & set(second)) | ((set(first) | set(second)) & set(middle))
         if shared:
             names = list_some(sorted(shared, key=str))
-            message = f"BayesianNetwork: the sets of a separation must have no common member; {names} is in two."
-            raise DataError(message)
+            raise DataError(f"BayesianNetwork: the sets of a separation must have no common member; {names} is in two.")
         return not find_connected(self.parents, first, middle) & set(second)
 
     def is_independent(self, x: Any, y: Any, given: Any = (), *, tol: float = 1e-9) -> bool:

@@ -9,8 +9,6 @@ from mercer._plain import plain
 from mercer.bayesnet._tables.variables import Variables, find_state, require_variables
 from mercer.errors import DataError
 
-__all__ = ["Event", "Proposition"]
-
 
 class Proposition:
     """A statement that each atomic event of a table makes true or false; join statements with ``&``, ``|``, ``~``."""
@@ -25,8 +23,7 @@ class Proposition:
         return Compound("not", (self,))
 
     def __bool__(self) -> bool:
-        message = "Event: propositions are joined by &, | and ~; `and`, `or` and `not` cannot be overloaded."
-        raise DataError(message)
+        raise DataError("Event: propositions are joined by &, | and ~; `and`, `or` and `not` cannot be overloaded.")
 
     def variable_names(self) -> list[Any]:
         """Return the names of the variables in the order of their first mention."""
@@ -62,8 +59,9 @@ class Event(Proposition):
 
     def __init__(self, variable: Any, *states: Any) -> None:
         if not states:
-            message = f"Event: name at least one state of {variable!r}; got none. Write Event({variable!r}, 'yes')."
-            raise DataError(message)
+            raise DataError(
+                f"Event: name at least one state of {variable!r}; got none. Write Event({variable!r}, 'yes')."
+            )
         object.__setattr__(self, "variable", variable)
         object.__setattr__(self, "states", tuple(states))
 
@@ -106,5 +104,4 @@ def check_proposition(value: Any) -> Proposition:
     """Return `value` if it is a proposition; raise DataError otherwise."""
     if isinstance(value, Proposition):
         return value
-    message = f"Event: a proposition is made of Events by &, | and ~; got {value!r}. Write Event('rain', 'yes')."
-    raise DataError(message)
+    raise DataError(f"Event: a proposition is made of Events by &, | and ~; got {value!r}. Write Event('rain', 'yes').")

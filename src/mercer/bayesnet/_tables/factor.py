@@ -25,8 +25,6 @@ from mercer.bayesnet._tables.variables import (
 )
 from mercer.errors import DataError
 
-__all__ = ["Factor", "GrowthWarning", "multiply_aligned", "warn_of_growth"]
-
 Own = TypeVar("Own", bound="Factor")
 # Values (float64, so 128 MiB) from which a product of tables warns that its size grows exponentially.
 GROWTH = 2**24
@@ -44,11 +42,12 @@ def warn_of_growth(subject: str, variables: Mapping[Any, tuple[Any, ...]]) -> No
     cure = "use a BayesianNetwork and its junction tree instead of one table over all variables"
     require_memory(subject, 8.0 * size * _PRODUCT_COPIES, f"the table over {len(variables)} variables", cure)
     if size >= GROWTH:
-        message = (
+        warnings.warn(
             f"{subject}: the table over {len(variables)} variables has {size} values; its size is the product of the "
-            f"numbers of states. To save memory, {cure}."
+            f"numbers of states. To save memory, {cure}.",
+            GrowthWarning,
+            stacklevel=3,
         )
-        warnings.warn(message, GrowthWarning, stacklevel=3)
 
 
 @plain
@@ -85,19 +84,16 @@ class Factor:
         try:
             values = np.array(self.values, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            message = f"{subject}: `values` must be numbers; got {self.values!r}."
-            raise DataError(message) from error
+            raise DataError(f"{subject}: `values` must be numbers; got {self.values!r}.") from error
         shape = tuple(len(states) for states in variables.values())
         if (values.ndim != 1 and values.shape != shape) or values.size != math.prod(shape):
-            message = (
+            raise DataError(
                 f"{subject}: `values` must have the shape {shape} of the variables {list_some(list(variables))}, or be "
                 f"flat with {math.prod(shape)} values; got shape {values.shape}."
             )
-            raise DataError(message)
         if not (values >= 0).all() or np.isinf(values).any():
             worst = values[~((values >= 0) & np.isfinite(values))].flat[0]
-            message = f"{subject}: `values` must be finite and at least 0; got {worst}."
-            raise DataError(message)
+            raise DataError(f"{subject}: `values` must be finite and at least 0; got {worst}.")
         values = values.reshape(-1)
         values.flags.writeable = False
         object.__setattr__(self, "variables", variables)
@@ -124,11 +120,10 @@ class Factor:
     def array(self) -> np.ndarray:
         """The values with one axis per variable; read-only. At most 64 variables."""
         if len(self.variables) > 64:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: NumPy arrays have at most 64 axes; this table has {len(self.variables)}. "
                 "Use `values`, which is flat, or `drop_observed` first."
             )
-            raise DataError(message)
         return self.values.reshape(self.shape)
 
     def total(self) -> float:
@@ -143,8 +138,9 @@ class Factor:
         """Return the value at one combination of states, one for each variable."""
         missing = [name for name in self.variables if name not in states]
         if missing:
-            message = f"{type(self).__name__}: `states` must name every variable; {list_some(missing)} are missing."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: `states` must name every variable; {list_some(missing)} are missing."
+            )
         return float(self.reduce({name: states[name] for name in self.variables}).values[0])
 
     def sum_out(self, names: Sequence[Any]) -> "Factor":
@@ -185,20 +181,18 @@ class Factor:
 
         total = self.total()
         if not total > 0:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: a table of zeros cannot be normalised. Its evidence has probability zero."
             )
-            raise DataError(message)
         return ProbabilityTable(self.variables, self.values / total)
 
     def reorder(self: Own, names: Sequence[Any]) -> Own:
         """Return the same table with its axes in the order of `names`."""
         require_variables(type(self).__name__, self.variables, names)
         if len(set(names)) != len(self.variables) or len(names) != len(self.variables):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: name each of {list_some(list(self.variables))} once; got {list(names)!r}."
             )
-            raise DataError(message)
         long = [name for name in names if len(self.variables[name]) > 1]
         return type(self)({name: self.variables[name] for name in names}, self._align(long).reshape(-1))
 
@@ -235,11 +229,10 @@ def join_variables(subject: str, first: Variables, second: Variables) -> Variabl
     """Return the variables of both tables, those of the first table first; shared ones must have the same states."""
     for name in first.keys() & second.keys():
         if first[name] != second[name]:
-            message = (
+            raise DataError(
                 f"{subject}: both tables must give {name!r} the same states in the same order; got "
                 f"{list_some(first[name])} and {list_some(second[name])}."
             )
-            raise DataError(message)
     return {**first, **second}
 
 

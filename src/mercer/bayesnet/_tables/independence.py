@@ -8,8 +8,6 @@ from mercer.bayesnet._tables.table import ProbabilityTable
 from mercer.bayesnet._tables.variables import list_some, read_targets
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["conditional_independence", "conditional_mutual_information"]
-
 
 def conditional_independence(table: ProbabilityTable, x: Any, y: Any, given: Any = (), *, tol: float = 1e-9) -> bool:
     """Return whether P(x, y | z) = P(x | z) P(y | z) for all states, up to a tolerance.
@@ -28,8 +26,7 @@ def conditional_independence(table: ProbabilityTable, x: Any, y: Any, given: Any
     True
     """
     if not tol >= 0:
-        message = f"conditional_independence: `tol` must be at least 0; got {tol!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"conditional_independence: `tol` must be at least 0; got {tol!r}.")
     joint, below, left, right = _split(table, x, y, given)
     return bool(np.abs(joint * below - left * right).max() <= tol)
 
@@ -58,8 +55,7 @@ def _split(table: ProbabilityTable, x: Any, y: Any, given: Any) -> tuple[np.ndar
     middle = read_targets("conditional_independence", table.variables, given) if given not in ((), [], None) else []
     names = [*first, *second, *middle]
     if len(set(names)) < len(names):
-        message = f"conditional_independence: the sets must have no common member; got {list_some(names)}."
-        raise DataError(message)
+        raise DataError(f"conditional_independence: the sets must have no common member; got {list_some(names)}.")
     sizes = [int(np.prod([len(table.variables[name]) for name in part])) for part in (first, second, middle)]
     joint = table.marginal(names).values.reshape(sizes)
     return (

@@ -9,8 +9,6 @@ import numpy as np
 from mercer.bayesnet._tables.variables import Variables, list_some, read_variables
 from mercer.errors import DataError
 
-__all__ = ["code_rows", "count_rows", "find_variables", "read_columns"]
-
 # What marks a missing value in coded rows.
 MISSING = -1
 
@@ -26,20 +24,19 @@ def read_columns(subject: str, rows: Any, names: Sequence[Any] | None = None) ->
     elif hasattr(rows, "columns"):
         columns = {name: rows[name] for name in rows.columns}
     else:
-        message = (
+        raise DataError(
             f"{subject}: `rows` must have named columns; got {type(rows).__name__}. "
             "Pass a DataFrame or a dict from names to columns."
         )
-        raise DataError(message)
     missing = [name for name in names or () if name not in columns]
     if missing:
-        message = f"{subject}: `rows` must have a column for each variable; {list_some(missing)} are missing."
-        raise DataError(message)
+        raise DataError(f"{subject}: `rows` must have a column for each variable; {list_some(missing)} are missing.")
     chosen = {name: np.asarray(columns[name]) for name in (names if names is not None else columns)}
     lengths = {column.shape for column in chosen.values()}
     if len(lengths) > 1 or any(len(length) != 1 for length in lengths):
-        message = f"{subject}: the columns of `rows` must be one-dimensional and of one length; got {sorted(lengths)}."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the columns of `rows` must be one-dimensional and of one length; got {sorted(lengths)}."
+        )
     return chosen
 
 
@@ -110,9 +107,8 @@ def count_rows(subject: str, rows: Any, variables: Variables, sample_weight: Any
     if sample_weight is not None:
         weight = np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != (len(codes),) or not (weight >= 0).all():
-            message = (
+            raise DataError(
                 f"{subject}: `sample_weight` must be {len(codes)} numbers of at least 0, one per row; got shape "
                 f"{weight.shape}."
             )
-            raise DataError(message)
     return np.bincount(index, weights=weight, minlength=math.prod(shape)).astype(np.float64)

@@ -13,8 +13,6 @@ from mercer.bayesnet._tables.rows import count_rows, find_variables
 from mercer.bayesnet._tables.variables import list_some, read_evidence, read_targets, read_variables
 from mercer.errors import DataError
 
-__all__ = ["ProbabilityTable"]
-
 # How far from one the sum of a table may be: well above the rounding of tables printed with six digits.
 _SUM_TOLERANCE = 1e-5
 
@@ -52,8 +50,9 @@ class ProbabilityTable(Factor):
         super().check_fields()
         total = self.total()
         if abs(total - 1) > _SUM_TOLERANCE:
-            message = f"ProbabilityTable: `values` must sum to 1; got {total:g}. Divide by the sum, or use a Factor."
-            raise DataError(message)
+            raise DataError(
+                f"ProbabilityTable: `values` must sum to 1; got {total:g}. Divide by the sum, or use a Factor."
+            )
 
     @classmethod
     def from_counts(cls, variables: Mapping[Any, Sequence[Any]], counts: Any, prior: float = 0.0) -> "ProbabilityTable":
@@ -98,11 +97,9 @@ class ProbabilityTable(Factor):
         codes = read_evidence("ProbabilityTable", self.variables, evidence)
         reduced = self.reduce(evidence)
         if not reduced.total() > 0:
-            message = f"ProbabilityTable: the evidence {dict(evidence)!r} has probability zero in this table."
-            raise DataError(message)
+            raise DataError(f"ProbabilityTable: the evidence {dict(evidence)!r} has probability zero in this table.")
         if len(codes) == len(self.variables):
-            message = "ProbabilityTable: `evidence` must leave at least one variable; it names all of them."
-            raise DataError(message)
+            raise DataError("ProbabilityTable: `evidence` must leave at least one variable; it names all of them.")
         return reduced.normalise()
 
     def conditional(self, targets: Any, given: Any) -> Factor:
@@ -118,12 +115,11 @@ class ProbabilityTable(Factor):
         warn_of_growth("ProbabilityTable", variables)
         values = multiply_aligned(variables, [self, other])
         if abs(values.sum() - 1) > _SUM_TOLERANCE:
-            message = (
+            raise DataError(
                 f"ProbabilityTable: a product of probabilities must sum to 1; this one sums to {values.sum():g}. "
                 f"Multiply by a conditional factor, made by `conditional`, or use Factor.product; the tables share "
                 f"{list_some([name for name in self.variables if name in other.variables])}."
             )
-            raise DataError(message)
         return ProbabilityTable(variables, values)
 
     def probability(self, proposition: Proposition | Mapping[Any, Any]) -> float:

@@ -8,18 +8,6 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = [
-    "Variables",
-    "find_state",
-    "list_some",
-    "read_evidence",
-    "read_soft_evidence",
-    "read_states",
-    "read_targets",
-    "read_variables",
-    "require_variables",
-]
-
 # States by variable name, in the order of a table's axes.
 Variables = dict[Any, tuple[Any, ...]]
 # States or names printed in an error before the list is cut.
@@ -29,31 +17,27 @@ _PRINTED = 12
 def read_variables(subject: str, variables: Mapping[Any, Sequence[Any]]) -> Variables:
     """Read a mapping from names to states; each variable has at least one state, and its states differ."""
     if not isinstance(variables, Mapping):
-        message = (
+        raise DataError(
             f"{subject}: `variables` must be a mapping from names to states; got {type(variables).__name__}. "
             "Pass a dict such as {'rain': ['yes', 'no']}."
         )
-        raise DataError(message)
     return {name: read_states(subject, name, states) for name, states in variables.items()}
 
 
 def read_states(subject: str, name: Any, states: Any) -> tuple[Any, ...]:
     """Read the states of one variable: hashable, different from each other, at least one."""
     if isinstance(states, str | bytes) or not isinstance(states, Sequence | np.ndarray | range):
-        message = (
+        raise DataError(
             f"{subject}: the states of {name!r} must be a sequence; got {type(states).__name__} {states!r}. "
             "Pass a list such as ['yes', 'no']."
         )
-        raise DataError(message)
     plain = tuple(state.item() if isinstance(state, np.generic) else state for state in states)
     unhashable = next((state for state in plain if not isinstance(state, Hashable)), None)
     if unhashable is not None:
-        message = f"{subject}: the states of {name!r} must be hashable; got {unhashable!r}. Use text or numbers."
-        raise DataError(message)
+        raise DataError(f"{subject}: the states of {name!r} must be hashable; got {unhashable!r}. Use text or numbers.")
     if not plain or len(set(plain)) < len(plain):
         rule = "differ from each other" if plain else "number at least one"
-        message = f"{subject}: the states of {name!r} must {rule}; got {list_some(plain)}."
-        raise DataError(message)
+        raise DataError(f"{subject}: the states of {name!r} must {rule}; got {list_some(plain)}.")
     return plain
 
 
@@ -69,8 +53,7 @@ def require_variables(subject: str, variables: Mapping[Any, Any], names: Sequenc
         if not isinstance(name, Hashable) or name not in variables:
             near = difflib.get_close_matches(str(name), [str(known) for known in variables], n=1)
             cure = f"Did you mean {near[0]!r}?" if near else f"The variables are {list_some(list(variables))}."
-            message = f"{subject}: {name!r} is not a variable. {cure}"
-            raise DataError(message)
+            raise DataError(f"{subject}: {name!r} is not a variable. {cure}")
 
 
 def read_targets(subject: str, variables: Mapping[Any, Any], targets: Any) -> list[Any]:
@@ -83,8 +66,7 @@ def read_targets(subject: str, variables: Mapping[Any, Any], targets: Any) -> li
         names = [targets]
     require_variables(subject, variables, names)
     if not names or len(set(names)) < len(names):
-        message = f"{subject}: `targets` must name at least one variable, and each once; got {targets!r}."
-        raise DataError(message)
+        raise DataError(f"{subject}: `targets` must name at least one variable, and each once; got {targets!r}.")
     return names
 
 
@@ -94,8 +76,7 @@ def find_state(subject: str, variables: Mapping[Any, tuple[Any, ...]], name: Any
         return variables[name].index(state)
     except (ValueError, TypeError):
         states = variables[name]
-    message = f"{subject}: {name!r} has the states {list_some(states)}; got {state!r}. Use one of these."
-    raise DataError(message)
+    raise DataError(f"{subject}: {name!r} has the states {list_some(states)}; got {state!r}. Use one of these.")
 
 
 def read_evidence(
@@ -105,11 +86,10 @@ def read_evidence(
     if not evidence:
         return {}
     if not isinstance(evidence, Mapping):
-        message = (
+        raise DataError(
             f"{subject}: `evidence` must be a mapping from variables to states; got {type(evidence).__name__}. "
             "Pass a dict such as {'rain': 'yes'}."
         )
-        raise DataError(message)
     require_variables(subject, variables, list(evidence))
     return {name: find_state(subject, variables, name, state) for name, state in evidence.items()}
 
@@ -133,10 +113,9 @@ def read_soft_evidence(
         except (TypeError, ValueError):
             values = np.array(np.nan)
         if values.shape != (len(states),) or not np.isfinite(values).all() or (values < 0).any() or not values.any():
-            message = (
+            raise DataError(
                 f"{subject}: the soft evidence of {name!r} must be {len(states)} finite likelihoods of at least 0, not "
                 f"all 0, one for each of the states {list_some(states)}; got {given!r}."
             )
-            raise DataError(message)
         likelihoods[name] = values
     return likelihoods

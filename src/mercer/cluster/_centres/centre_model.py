@@ -20,8 +20,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["CentreModel", "Lengths"]
-
 # Up to this number of row-centre pairs, opening a source and waking its threads costs more than the distances.
 _FEW = 2**14
 
@@ -42,8 +40,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _check_structure(self) -> None:
         if not len(vars(self).get("cluster_centers_", "-")):
-            message = f"{type(self).__name__}.cluster_centers_ must have a row; the file has none."
-            raise ModelFileError(message)
+            raise ModelFileError(f"{type(self).__name__}.cluster_centers_ must have a row; the file has none.")
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest centre of each row; among equals the lowest.
@@ -117,11 +114,10 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         known = memory is not None and memory.holds(centres)
         sums = memory.sums if known else source.reduce(Assignment(Centres(centres)))
         if not np.isfinite(sums.cost):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: squared distances between rows must be finite; those of X overflow. Scale the "
                 f"columns, for example with StandardScaler."
             )
-            raise DataError(message)
         self.inertia_ = sums.cost
         # Labels of rows elsewhere would not fit in memory.
         if source.place in ("memory", "device"):
@@ -131,13 +127,11 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def __getattr__(self, name: str) -> Any:
         if name == "labels_" and "cluster_centers_" in self.__dict__:
-            message = (
+            raise AttributeError(
                 f"{type(self).__name__}: labels_ is kept only of rows in memory or on a device; call predict with the "
                 f"rows to be labelled."
             )
-            raise AttributeError(message)
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _describe_step(self, number: int, step: Step) -> str:
         """Return the line that verbose fits print for a step: its number, the inertia and the step's extra values."""

@@ -16,8 +16,6 @@ from mercer._solver.centres.lloyd import certify_fixed_point, measure_shift, mov
 from mercer._stored import Stored, integers, numbers, size
 from mercer.cluster._centres.centre_model import CentreModel
 
-__all__ = ["GrowingKMeans"]
-
 
 @plain
 @dataclass(frozen=True)

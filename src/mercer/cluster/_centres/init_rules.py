@@ -12,8 +12,6 @@ from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["check_enough_rows", "first_centres", "number_of_starts", "read_centres"]
-
 
 def number_of_starts(estimator: Any, otherwise: int) -> int:
     """Return the number of runs that ``n_init`` asks for; `otherwise` is what ``"auto"`` means for random starts."""
@@ -24,11 +22,12 @@ def number_of_starts(estimator: Any, otherwise: int) -> int:
         # k-means++ is good enough that one start does; random starts need several.
         return 1 if given or (isinstance(init, str) and init == "k-means++") else otherwise
     if given and n_init != 1:
-        message = (
+        warnings.warn(
             f"{name}: Explicit initial center position passed: performing only one init in {name} instead of "
-            f"n_init={n_init}."
+            f"n_init={n_init}.",
+            RuntimeWarning,
+            stacklevel=4,
         )
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
         return 1
     return int(n_init)
 
@@ -37,8 +36,7 @@ def check_enough_rows(estimator: Any, n_rows: int) -> None:
     """Raise a DataError if there are more clusters than rows."""
     if n_rows < estimator.n_clusters:
         name = type(estimator).__name__
-        message = f"{name}: n_samples={n_rows} should be >= n_clusters={estimator.n_clusters}. Lower n_clusters."
-        raise DataError(message)
+        raise DataError(f"{name}: n_samples={n_rows} should be >= n_clusters={estimator.n_clusters}. Lower n_clusters.")
 
 
 def read_centres(estimator: Any, source: Source) -> Array:
@@ -66,11 +64,10 @@ def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
         ("number of features of the data", 1, source.n_features),
     ):
         if centres.shape[axis] != expected:
-            message = (
+            raise DataError(
                 f"{name}: The shape of the initial centers {centres.shape} does not match the {what} {expected}. "
                 f"Give init one row per cluster and one column per feature."
             )
-            raise DataError(message)
     return centres
 
 

@@ -19,8 +19,6 @@ from mercer._stored import Stored, integers, numbers
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows, first_centres, number_of_starts, read_centres
 
-__all__ = ["KMeans"]
-
 _DRAWN = "k-means++ draws its first centres: weights are repetitions in distribution, and exactly once these are given"
 
 
@@ -183,8 +181,9 @@ class KMeans(CentreModel):
         sizes = self._store_labels(source, run.centres, memory)
         distinct = int(np.count_nonzero(sizes))
         if distinct < self.n_clusters:
-            message = (
+            warnings.warn(
                 f"KMeans: Number of distinct clusters ({distinct}) found smaller than n_clusters "
-                f"({self.n_clusters}). Possibly due to duplicate points in X."
+                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)

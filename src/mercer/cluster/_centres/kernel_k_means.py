@@ -20,8 +20,6 @@ from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError, ModelFileError
 from mercer.kernels import Kernel, Linear, as_kernel
 
-__all__ = ["KernelKMeans"]
-
 # Rows predicted at a time: 512 n kernel values fit into memory where the n^2 of a fit did.
 _ROWS = 512
 
@@ -187,8 +185,9 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
         labels, offsets = vars(self).get("labels_"), vars(self).get("offsets_", ())
         wanted = vars(self).get("n_clusters", len(offsets))
         if labels is not None and (len(offsets) != wanted or labels.max(initial=0) >= len(offsets)):
-            message = f"{type(self).__name__}: offsets_ and labels_ must be of {wanted} clusters; the file's are not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{type(self).__name__}: offsets_ and labels_ must be of {wanted} clusters; the file's are not."
+            )
 
     def _nearest(self, rows: Any, shares: Any) -> np.ndarray:
         """Return the nearest cluster mean of each row; cluster q has share ``shares[i, q]`` of training row i."""
@@ -233,11 +232,10 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
             return self.start
         labels = np.asarray(self.start)
         if labels.shape != (n_rows,) or labels.dtype.kind not in "iu" or not set(labels) <= set(range(self.n_clusters)):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: start must hold a label from 0 to {self.n_clusters - 1} for each of the "
                 f"{n_rows} rows; got an array of shape {labels.shape}."
             )
-            raise DataError(message)
         return labels.astype(np.int64)
 
     def _fitted(self, state: Restarts) -> dict[str, Any]:
@@ -256,13 +254,15 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
 def _check_kernels(subject: str, matrix: Any) -> Any:
     """Return a copy of a matrix of kernels; raise if it is not symmetric with a non-negative diagonal."""
     if matrix.shape != (len(matrix), len(matrix)):
-        message = f"{subject}: kernels must be a square matrix; got shape {matrix.shape}. Give k(x, y) of all pairs."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: kernels must be a square matrix; got shape {matrix.shape}. Give k(x, y) of all pairs."
+        )
     scale = float(np.abs(matrix).max())
     # 1e-6 of the largest entry allows for kernels that were computed in float32.
     if np.abs(matrix - matrix.T).max() > 1e-6 * scale or matrix.diagonal().min() < 0:
-        message = f"{subject}: kernels must be symmetric with a non-negative diagonal; got others. Check the kernel."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: kernels must be symmetric with a non-negative diagonal; got others. Check the kernel."
+        )
     return matrix.astype(np.float64)
 
 

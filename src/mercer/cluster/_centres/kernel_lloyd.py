@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.cluster._pairwise.annealing import Field
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 
-__all__ = ["KernelLloyd", "KernelRun"]
-
 _STATEMENT = (
     "Share of the weight that one more iteration would move to another cluster: zero at a local optimum of the "
     "inertia, where every row has its nearest mean. It bounds nothing globally."

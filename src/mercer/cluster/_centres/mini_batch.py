@@ -16,8 +16,6 @@ from mercer._source import ArraySource, Block, Source
 from mercer._statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["Batch", "BatchDraw", "MiniBatch", "MiniBatchState"]
-
 _STATEMENT = (
     "Mini-batch k-means draws its rows at random; its last centres are near a local optimum, by no known bound."
 )

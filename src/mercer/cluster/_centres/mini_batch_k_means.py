@@ -22,8 +22,6 @@ from mercer.cluster._centres.init_rules import check_enough_rows, first_centres,
 from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState
 from mercer.errors import ParameterError
 
-__all__ = ["MiniBatchKMeans"]
-
 _DRAWN = "batches are drawn at random in proportion to the weights: weights are repetitions in distribution"
 
 
@@ -219,11 +217,10 @@ class MiniBatchKMeans(CentreModel):
     def _solver(self, source: Source, batch_size: int, begun: bool = False) -> MiniBatch:
         rate = None if isinstance(self.learning_rate, str) else self.learning_rate
         if rate is None and self.learning_rate_decay > 0:
-            message = (
+            raise ParameterError(
                 f"MiniBatchKMeans: learning_rate_decay is for a number as learning_rate; got "
                 f"{self.learning_rate_decay} with 'mean', which falls as 1 / n_q."
             )
-            raise ParameterError(message)
         tolerance = 0.0
         if self.tol > 0:
             _, variance = answer_requests(column_moments(), source)
@@ -281,11 +278,12 @@ class MiniBatchKMeans(CentreModel):
             # smaller than that: at least k rows in any case.
             size = 3 * batch_size if 3 * batch_size >= k else 3 * k
         elif size < k:
-            message = (
+            warnings.warn(
                 f"MiniBatchKMeans: init_size={size} should be larger than n_clusters={k}. Setting it to "
-                "min(3*n_clusters, n_samples)."
+                "min(3*n_clusters, n_samples).",
+                RuntimeWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, RuntimeWarning, stacklevel=4)
             size = 3 * k
         return min(size, n_rows)
 

@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows
 
-__all__ = ["SoftKMeans"]
-
 # Annealing begins at this fraction of the inverse temperature at which the first centre splits.
 _BEGIN = 0.5
 # By default it ends at this multiple of that inverse temperature, where memberships are almost hard.

@@ -9,8 +9,6 @@ from scipy.sparse.csgraph import breadth_first_order
 from mercer._native.space import hierarchy
 from mercer._types import Array
 
-__all__ = ["CondensedTree", "linkage_of"]
-
 
 def linkage_of(edges: Array, lengths: Array) -> Array:
     """Return SciPy's linkage matrix of a spanning tree, (n - 1, 4): merges by length, ties by row indices.

@@ -13,8 +13,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._density.precomputed import densify
 
-__all__ = ["core_search"]
-
 # Rows searched for in one native call: some milliseconds of work.
 _RUN = 512
 

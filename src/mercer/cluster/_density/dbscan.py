@@ -20,8 +20,6 @@ from mercer.cluster._density.core_search import core_search
 from mercer.cluster._density.dbscan_search import cluster_rows, search_used
 from mercer.cluster._density.precomputed import check_distances
 
-__all__ = ["DBSCAN", "dbscan"]
-
 
 @plain
 @dataclass(frozen=True)

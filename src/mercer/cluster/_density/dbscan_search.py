@@ -19,8 +19,6 @@ from mercer.cluster._density.neighbour_lists import (
 from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ParameterError
 
-__all__ = ["cluster_rows", "search_used"]
-
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
     """Return the search that suits rows and metric, or the one that ``algorithm`` asks for."""
@@ -43,8 +41,7 @@ def search_used(model: Any, rows: Array, metric: Metric) -> str:
 
 def _check_tree(model: Any, possible: bool, what: str, cure: str) -> None:
     if not possible:
-        message = f"{type(model).__name__}: algorithm={model.algorithm!r} does not take {what}; {cure}."
-        raise ParameterError(message)
+        raise ParameterError(f"{type(model).__name__}: algorithm={model.algorithm!r} does not take {what}; {cure}.")
 
 
 def cluster_rows(

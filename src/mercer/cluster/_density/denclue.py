@@ -16,8 +16,6 @@ from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
 
-__all__ = ["DENCLUE"]
-
 
 class DENCLUE(ClusterMixin, LimitedEstimator):
     r"""Density clustering by hill climbing (DENCLUE 2.0).

@@ -12,8 +12,6 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["EpsilonGrid", "cluster_grid", "suits_grid"]
-
 # Cells in one native call: some milliseconds of work.
 _RUN = 1024
 # Rows whose cells are computed at a time, which bounds the temporary arrays.

@@ -48,8 +48,6 @@ from mercer.cluster._hierarchy.soundness import check_linkage
 from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ModelFileError
 
-__all__ = ["HDBSCAN"]
-
 # What `dbscan_clustering` takes.
 _CUT_RULES = {"cut_distance": Real(0), "min_cluster_size": Integer(1)}
 
@@ -224,11 +222,12 @@ class HDBSCAN(ClusterMixin, Estimator):
         solver = Hierarchy(lambda: build_linkage(self, used, rows, metric, k, threads))
         outcome = self._drive(solver.solve, source, max_steps=1, attributes={"search_used_": used})
         if np.isinf(self.single_linkage_tree_[:, 2]).any():
-            message = (
+            warnings.warn(
                 "HDBSCAN: The minimum spanning tree contains edge weights with value infinity: too many distances are "
-                "missing for min_samples; give more of them, or lower min_samples."
+                "missing for min_samples; give more of them, or lower min_samples.",
+                UserWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, UserWarning, stacklevel=4)
         self._fit_rows = None if self._is_precomputed() else rows
         self._store_labels(states)
         self._conclude(outcome)
@@ -245,8 +244,9 @@ class HDBSCAN(ClusterMixin, Estimator):
             check_linkage("HDBSCAN.single_linkage_tree_", self.single_linkage_tree_)
             finite = int((self.labels_ >= -1).sum()) if "labels_" in vars(self) else -1
             if not len(self.core_distances_) == len(self.single_linkage_tree_) + 1 == finite:
-                message = f"HDBSCAN.labels_ must have {len(self.core_distances_)} finite rows; the file has {finite}."
-                raise ModelFileError(message)
+                raise ModelFileError(
+                    f"HDBSCAN.labels_ must have {len(self.core_distances_)} finite rows; the file has {finite}."
+                )
 
     def _clusters(self) -> tuple[CondensedTree, Array]:
         check_linkage("HDBSCAN.single_linkage_tree_", self.single_linkage_tree_)

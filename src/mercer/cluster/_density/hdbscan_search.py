@@ -14,16 +14,6 @@ from mercer.cluster._density.precomputed import check_distances
 from mercer.cluster._density.spanning_tree import Boruvka, all_distances, core_distances, graph_edges, walk_edges
 from mercer.errors import DataError, ParameterError
 
-__all__ = [
-    "INFINITE",
-    "MISSING",
-    "build_linkage",
-    "check_sizes",
-    "finite_rows",
-    "row_states",
-    "search_used",
-]
-
 # scikit-learn's label of a row with infinity.
 INFINITE = -2
 # scikit-learn's label of a row with NaN.
@@ -41,8 +31,9 @@ def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
     if not states.any():
         return rows, states
     if states.all():
-        message = "HDBSCAN: some rows must be without NaN and infinity; all have one. Fill in or drop what is missing."
-        raise DataError(message)
+        raise DataError(
+            "HDBSCAN: some rows must be without NaN and infinity; all have one. Fill in or drop what is missing."
+        )
     return rows[states == 0], states
 
 
@@ -65,24 +56,23 @@ def row_states(rows: Rows) -> Array:
 def _check_choices(model: Any) -> None:
     precomputed, tree = model._is_precomputed(), model.algorithm in TREES
     if precomputed and model.store_centers is not None:
-        message = (
+        raise ParameterError(
             "HDBSCAN: Cannot store centers when using a precomputed distance matrix. Set store_centers=None, or give "
             "the rows."
         )
-        raise ParameterError(message)
     if tree and not Metric(model.metric, model.metric_params).suits_tree(model.algorithm):
         name = {"kd_tree": "KDTree", "ball_tree": "BallTree"}[model.algorithm]
-        message = (
+        raise ParameterError(
             f"HDBSCAN: {model.metric} is not a valid metric for a {name}-based algorithm. Please select a different "
             f"metric."
         )
-        raise ParameterError(message)
 
 
 def _distances(model: Any, X: Any) -> Array:
     if not is_sparse_matrix(X) and np.isnan(np.asarray(X, float)).any():
-        message = "HDBSCAN: np.nan values found in precomputed-dense distances; put infinity where one is missing."
-        raise DataError(message)
+        raise DataError(
+            "HDBSCAN: np.nan values found in precomputed-dense distances; put infinity where one is missing."
+        )
     D = check_distances(model, X, ensure_all_finite=is_sparse_matrix(X))
     if is_sparse_matrix(D):
         uneven = bool(abs(D - D.T).max() > 1e-8 + 1e-5 * abs(D).max())
@@ -92,11 +82,10 @@ def _distances(model: Any, X: Any) -> Array:
         parts = [slice(i, i + size) for i in range(0, D.shape[0], size)]
         uneven = not all(np.allclose(D[part], D[:, part].T) for part in parts)
     if uneven:
-        message = (
+        raise DataError(
             "HDBSCAN: The precomputed distance matrix is expected to be symmetric, however its values appear to be "
             "asymmetric. Give the distances of both directions, or their mean."
         )
-        raise DataError(message)
     return D
 
 
@@ -104,18 +93,15 @@ def check_sizes(model: Any, rows: Array) -> int:
     """Return k, the number of rows within the core distance, the row itself counted; raise if rows are too few."""
     n = rows.shape[0]
     if n == 1:
-        message = "HDBSCAN: n_samples=1 while HDBSCAN requires more than one sample; give more rows."
-        raise DataError(message)
+        raise DataError("HDBSCAN: n_samples=1 while HDBSCAN requires more than one sample; give more rows.")
     # scikit-learn's rule: the row itself counts as one of its k neighbours.
     k = model.min_cluster_size if model.min_samples is None else model.min_samples
     if k > n:
-        message = f"HDBSCAN: min_samples ({k}) must be at most the number of samples in X ({n}); lower it."
-        raise DataError(message)
+        raise DataError(f"HDBSCAN: min_samples ({k}) must be at most the number of samples in X ({n}); lower it.")
     if is_sparse_matrix(rows) and not model._is_precomputed() and model.algorithm in TREES:
-        message = (
+        raise ParameterError(
             "HDBSCAN: Sparse data matrices only support algorithm `brute`. Set algorithm='auto', or make it dense."
         )
-        raise ParameterError(message)
     return int(k)
 
 

@@ -16,8 +16,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.cluster._numbering import number_by_first_rows
 
-__all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
-
 # Squared radius of a sum, in bandwidths: a row farther away adds less than exp(-40) = 4e-18 of a row at the centre.
 _CUT = 80.0
 # Rows in one native call: some milliseconds of work.

@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.precomputed import densify
 
-__all__ = ["JoinSearch"]
-
 
 @dataclass(frozen=True, eq=False)
 class JoinSearch:

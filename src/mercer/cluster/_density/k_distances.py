@@ -16,8 +16,6 @@ from mercer.cluster._density.precomputed import densify
 from mercer.cluster._density.spanning_tree import all_distances, core_distances
 from mercer.errors import DataError
 
-__all__ = ["k_distances", "suggest_eps"]
-
 
 def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | None = None) -> Array:
     """Return the distance from each row to its k-th nearest other row, in rising order.
@@ -50,8 +48,7 @@ def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | 
     rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", estimator="k_distances")
     n, threads, known = rows.shape[0], n_threads(n_jobs), Metric(metric, None)
     if k >= n:
-        message = f"k_distances: k must be less than the number of rows; got k={k} and {n} rows. Lower k."
-        raise DataError(message)
+        raise DataError(f"k_distances: k must be less than the number of rows; got k={k} and {n} rows. Lower k.")
     if known.is_euclidean and not is_sparse_matrix(rows):
         # The row itself is the first of k + 1; the tree holds squared distances.
         return np.sqrt(np.sort(SpaceTree(rows, threads, "k_distances").kth_distances(k + 1)))

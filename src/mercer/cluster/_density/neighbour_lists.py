@@ -13,8 +13,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._numbering import number_by_first_rows
 
-__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists"]
-
 # Most neighbours held at a time per thread: 32 MiB of indices.
 _MOST = 2**22
 

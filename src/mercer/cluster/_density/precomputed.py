@@ -9,27 +9,23 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
-__all__ = ["check_distances", "densify"]
-
 
 def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
     """Return a square matrix of distances, dense or CSR; raise if it is not square or has negative entries."""
     D = check_rows(estimator, X, threads=estimator._threads(), accept_sparse="csr", **options)
     subject = type(estimator).__name__
     if D.shape[0] != D.shape[1]:
-        message = (
+        raise DataError(
             f"{subject}: The precomputed distance matrix must be square (n_samples x n_samples); it has shape "
             f"{D.shape}. Give one row and one column per sample."
         )
-        raise DataError(message)
     values = D.data if is_sparse_matrix(D) else D
     least = np.min(values, initial=0.0)
     if least < 0:
-        message = (
+        raise DataError(
             f"{subject}: Negative values in data passed to precomputed distance matrix; got {least:g}. Give "
             f"distances, not similarities."
         )
-        raise DataError(message)
     return D
 
 

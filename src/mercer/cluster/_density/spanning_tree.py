@@ -18,8 +18,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
-__all__ = ["Boruvka", "all_distances", "core_distances", "graph_edges", "walk_edges"]
-
 # Most distances that are kept (2^25, 256 MiB) rather than computed again row by row.
 _MATRIX = 2**25
 
@@ -158,11 +156,10 @@ def graph_edges(D: Rows, k: int, alpha: float, farthest: float, subject: str) ->
     """Return the edges and lengths of the spanning tree of a sparse distance graph, and its core distances."""
     stored = np.diff(D.indptr)
     if stored.min() < k:
-        message = (
+        raise DataError(
             f"{subject}: There exists points with fewer than {k} neighbors; row {int(stored.argmin())} has "
             f"{int(stored.min())}. Store at least min_samples distances per row."
         )
-        raise DataError(message)
     core = np.array([np.partition(D.data[a:b], k - 1)[k - 1] for a, b in zip(D.indptr[:-1], D.indptr[1:])])
     rows = np.repeat(np.arange(D.shape[0]), stored)
     # Mutual reachability: the larger of both core distances and of the scaled distance.
@@ -173,10 +170,9 @@ def graph_edges(D: Rows, k: int, alpha: float, farthest: float, subject: str) ->
     graph = csr_array((np.maximum(reach, np.finfo(float).tiny), D.indices, D.indptr), D.shape)
     parts = connected_components(graph, directed=False, return_labels=False)
     if parts > 1:
-        message = (
+        raise DataError(
             f"{subject}: the sparse distances make {parts} connected components. HDBSCAN cannot be performed on a "
             f"disconnected graph. Store distances between the components."
         )
-        raise DataError(message)
     tree = minimum_spanning_tree(graph).tocoo()
     return np.column_stack([tree.row, tree.col]).astype(np.int32), tree.data, core

@@ -25,8 +25,6 @@ from mercer.cluster._hierarchy.nearest_cluster import NearestCluster
 from mercer.cluster._hierarchy.tree import Tree
 from mercer.errors import DataError, ModelFileError, ParameterError
 
-__all__ = ["AgglomerativeClustering"]
-
 
 class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     r"""Agglomerative clustering: merge the two closest clusters until few are left.
@@ -176,29 +174,26 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     def _check_choices(self, X: Array) -> None:
         name = type(self).__name__
         if (self.n_clusters is None) == (self.distance_threshold is None):
-            message = (
+            raise ParameterError(
                 f"{name}: Exactly one of n_clusters and distance_threshold has to be set, and the other needs to be "
                 f"None; got n_clusters={self.n_clusters} and distance_threshold={self.distance_threshold}."
             )
-            raise ParameterError(message)
         # A threshold may lie at any height, so the tree must be whole.
         if self.distance_threshold is not None and not self.compute_full_tree:
-            message = f"{name}: compute_full_tree must be True if distance_threshold is set; got False."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: compute_full_tree must be True if distance_threshold is set; got False.")
         if self.n_clusters is not None and self.n_clusters > len(X):
-            message = f"{name}: n_clusters must be at most the {len(X)} rows; got {self.n_clusters}. Lower n_clusters."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: n_clusters must be at most the {len(X)} rows; got {self.n_clusters}. Lower n_clusters."
+            )
         # These linkages compute with means of clusters, which only Euclidean distances have.
         needs_means = self.linkage == "ward" or (self.linkage in SQUARED and self.metric != "precomputed")
         if needs_means and self.metric not in ("euclidean", "l2"):
-            message = (
+            raise ParameterError(
                 f"{name}: {self.metric} was provided as metric. {self.linkage.capitalize()} can only work with "
                 f"euclidean distances (i.e. 'euclidean' and 'l2'); choose another linkage for other metrics."
             )
-            raise ParameterError(message)
         if self.metric == "cosine" and not np.all(np.any(X, axis=1)):
-            message = f"{name}: Cosine affinity cannot be used when X contains zero vectors; drop those rows."
-            raise DataError(message)
+            raise DataError(f"{name}: Cosine affinity cannot be used when X contains zero vectors; drop those rows.")
         if self.metric == "precomputed":
             check_distances(name, X)
 
@@ -272,13 +267,12 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         # Each cluster has one exemplar, or each row is one.
         exemplars = vars(self).get("exemplars_")
         if exemplars is not None and len(exemplars) not in (len(self.sizes_), len(self.labels_)):
-            message = f"{type(self).__name__}.exemplars_ must have a row for each cluster or each row of the fit; " + (
-                f"the file has {len(exemplars)}."
+            raise ModelFileError(
+                f"{type(self).__name__}.exemplars_ must have a row for each cluster or each row of the fit; "
+                + (f"the file has {len(exemplars)}.")
             )
-            raise ModelFileError(message)
         if vars(self).get("labels_") is not None and self.labels_.max(initial=-1) >= self.n_clusters_:
-            message = f"{type(self).__name__}.labels_ must be below {self.n_clusters_}; the file's are not."
-            raise ModelFileError(message)
+            raise ModelFileError(f"{type(self).__name__}.labels_ must be below {self.n_clusters_}; the file's are not.")
 
     def _nearest(self) -> NearestCluster:
         exemplars = self.__dict__.get("exemplars_")

@@ -17,8 +17,6 @@ from mercer._types import Array
 from mercer.cluster._hierarchy.merging import LINKAGES, SQUARED, Merges
 from mercer.errors import DataError
 
-__all__ = ["Graph", "merge_graph"]
-
 # Edges that one native call visits: some tens of milliseconds.
 _WORK = 2**18
 # Edges for which there is room at most: lists hold twice their index in 31 bits.
@@ -45,11 +43,10 @@ class Graph:
         given = check_array(connectivity, accept_sparse=["csr", "coo", "lil"])
         n = len(X)
         if given.shape != (n, n):
-            message = (
+            raise DataError(
                 f"{subject}: connectivity must be of shape {(n, n)}, a line for each row; got {given.shape}. "
                 f"Make it from the rows that are clustered."
             )
-            raise DataError(message)
         edges = coo_array(given if is_sparse_matrix(given) else np.asarray(given))
         # An edge joins two different rows; its direction does not matter, and each pair counts once.
         keep = (edges.row != edges.col) & (edges.data != 0)
@@ -59,11 +56,12 @@ class Graph:
         pairs = np.column_stack(np.divmod(numbered, n))
         count, labels = connected_components(coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)), False)
         if count > 1:
-            message = (
+            warnings.warn(
                 f"{subject}: the number of connected components of the connectivity matrix is {count} > 1. Completing "
-                f"it to avoid stopping the tree early."
+                f"it to avoid stopping the tree early.",
+                UserWarning,
+                stacklevel=7,
             )
-            warnings.warn(message, UserWarning, stacklevel=7)
             pairs = np.concatenate([pairs, _bridges(X, labels, count, metric)])
         return cls(pairs[:, 0], pairs[:, 1], _lengths(X, pairs, metric), count)
 
@@ -113,10 +111,9 @@ class _Merging:
         room = max(_LEAST_ROOM, 2 * count)
         require_memory("AgglomerativeClustering", room * _EDGE_BYTES, f"{room} edges of clusters", "give fewer edges")
         if room > _MOST_ROOM:
-            message = (
+            raise DataError(
                 f"AgglomerativeClustering: at most {_MOST_ROOM} edges can be merged; got {room}. Give fewer edges."
             )
-            raise DataError(message)
         self.ends, self.lengths = np.empty((room, 2), dtype=np.int32), np.empty(room)
         self.ends[:count], self.lengths[:count] = ends, lengths
         size = len(self.sizes)

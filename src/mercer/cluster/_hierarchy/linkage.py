@@ -29,8 +29,6 @@ from mercer.cluster._hierarchy.tree import Tree, widest_gap
 from mercer.cluster._packed_points import safe_scale, square_matrix
 from mercer.errors import DataError
 
-__all__ = ["cut_linkage", "linkage", "merging"]
-
 # Weights from here to its inverse are used as they are: products of three of them neither overflow nor vanish.
 _LIGHTEST = 1e-100
 
@@ -89,8 +87,7 @@ def linkage(
     n = len(matrix) if X is None else len(X)
     weight = check_weight(None, sample_weight, n)
     if weight is not None and weight.min() <= 0:
-        message = "linkage: sample_weight must be positive; got 0. Leave those rows out."
-        raise DataError(message)
+        raise DataError("linkage: sample_weight must be positive; got 0. Leave those rows out.")
     with one_blas_thread():
         calls = merging("linkage", X, matrix, method, metric, weight, n_threads(n_jobs))
         merges = run_alone(yield_steps(calls, n, None))
@@ -105,18 +102,17 @@ def _open_rows(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
         # n (n - 1) / 2 = m solved for n.
         n = int(np.ceil(np.sqrt(2 * len(X))))
         if n * (n - 1) // 2 != len(X) or n < 2:
-            message = (
+            raise DataError(
                 f"linkage: the distances of n rows are n (n - 1) / 2 numbers; got {len(X)}. Give those of all pairs."
             )
-            raise DataError(message)
         _forecast("linkage", n)
         return None, squareform(X)
     if X.ndim != 2 or len(X) < 2:
-        message = f"linkage: X must be rows, at least 2, or their distances; got shape {X.shape}."
-        raise DataError(message)
+        raise DataError(f"linkage: X must be rows, at least 2, or their distances; got shape {X.shape}.")
     if method in SQUARED and metric not in ("euclidean", "l2"):
-        message = f"linkage: method {method!r} needs metric='euclidean'; got {metric!r}. Give distances to use others."
-        raise DataError(message)
+        raise DataError(
+            f"linkage: method {method!r} needs metric='euclidean'; got {metric!r}. Give distances to use others."
+        )
     return X, None
 
 
@@ -160,11 +156,10 @@ def _scale_weights(subject: str, weight: Array | None) -> tuple[float, Array | N
     # In two steps: the factor itself may overflow.
     scaled = weight * root * root
     if scaled.min() < _LIGHTEST:
-        message = (
+        raise DataError(
             f"{subject}: sample_weight must not differ by more than a factor of {1 / _LIGHTEST:g}; got "
             f"{weight.min():g} and {weight.max():g}. Drop the rows of the smallest weights."
         )
-        raise DataError(message)
     return root, scaled
 
 
@@ -209,17 +204,16 @@ def cut_linkage(Z: Any, *, n_clusters: int | None = None, height: float | None =
     Z = check_array(Z, dtype=np.float64, input_name="Z", estimator="cut_linkage")
     # With n leaves and n - 1 merges, a child has a number of at most 2 n - 3 = 2 len(Z) - 1.
     if Z.shape[1] != 4 or Z[:, :2].max() > 2 * len(Z) - 1:
-        message = (
+        raise DataError(
             f"cut_linkage: Z must be a linkage matrix of four columns; got shape {Z.shape}. Use linkage to make one."
         )
-        raise DataError(message)
     if n_clusters is not None and height is not None:
-        message = "cut_linkage: give n_clusters or height, not both."
-        raise DataError(message)
+        raise DataError("cut_linkage: give n_clusters or height, not both.")
     tree = Tree.read(Z)
     if n_clusters is not None and n_clusters > tree.n:
-        message = f"cut_linkage: n_clusters must be at most the {tree.n} leaves; got {n_clusters}. Lower n_clusters."
-        raise DataError(message)
+        raise DataError(
+            f"cut_linkage: n_clusters must be at most the {tree.n} leaves; got {n_clusters}. Lower n_clusters."
+        )
     if height is not None:
         return tree.cut_at_height(height)
     return tree.cut_at_number(widest_gap(tree.monotone_heights()) if n_clusters is None else n_clusters)

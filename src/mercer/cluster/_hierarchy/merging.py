@@ -16,17 +16,6 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._types import Array
 from mercer.cluster._packed_points import LANES, pack_points, unpack_points
 
-__all__ = [
-    "LINKAGES",
-    "Merges",
-    "merge_matrix",
-    "merge_points",
-    "run_alone",
-    "span_matrix",
-    "span_points",
-    "yield_steps",
-]
-
 # The indices that the native code uses.
 LINKAGES = {"complete": 0, "average": 1, "weighted": 2, "ward": 3, "centroid": 4, "median": 5}
 # Linkages that work on squared distances; heights are their roots.

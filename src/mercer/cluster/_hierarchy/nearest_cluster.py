@@ -10,8 +10,6 @@ from mercer._source import Block
 from mercer._types import Array
 from mercer.cluster._distances import measure_metric, metric_options
 
-__all__ = ["NearestCluster"]
-
 # Distances held at a time: 16 MiB.
 _TILE = 2**21
 

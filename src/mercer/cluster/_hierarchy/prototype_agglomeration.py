@@ -23,8 +23,6 @@ from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
 from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["PrototypeAgglomeration"]
-
 _DRAWN = "prototypes are drawn and clusters numbered by first rows: weights are repetitions in distribution"
 
 
@@ -131,12 +129,11 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         n_prototypes = min(self.n_prototypes, source.n_rows)
         if self.n_clusters is not None and self.n_clusters > n_prototypes:
-            message = (
+            raise DataError(
                 f"PrototypeAgglomeration: n_clusters must be at most the {n_prototypes} prototypes; "
                 f"got {self.n_clusters}. "
                 f"Raise n_prototypes, or lower n_clusters to at most n_samples={source.n_rows}."
             )
-            raise DataError(message)
         plan = KMeans(n_prototypes)
         lloyd = Lloyd(
             start=lambda seed: first_centres(plan, source, None, seed),
@@ -203,8 +200,7 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     def _check_structure(self) -> None:
         # Native code looks for the nearest of at least one.
         if not len(vars(self).get("prototypes_", "-")):
-            message = "PrototypeAgglomeration.prototypes_ must have a row; the file has none."
-            raise ModelFileError(message)
+            raise ModelFileError("PrototypeAgglomeration.prototypes_ must have a row; the file has none.")
 
     def _label(self, dtype: Any = None) -> "_NearestPrototype":
         prototypes = self.prototypes_ if dtype is None else self.prototypes_.astype(dtype, copy=False)

@@ -5,8 +5,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_linkage"]
-
 
 def check_linkage(subject: str, linkage: Array) -> None:
     """Raise ModelFileError unless merge i joins two clusters made before it, each used once, at a height that is known.
@@ -22,5 +20,4 @@ def check_linkage(subject: str, linkage: Array) -> None:
         valid = valid and len(np.unique(children)) == children.size
         valid = valid and bool((linkage[:, 3] >= 0).all() and (linkage[:, 3] <= n).all())
     if not valid:
-        message = f"{subject} must join two earlier clusters a merge, each once; the file's does not."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{subject} must join two earlier clusters a merge, each once; the file's does not.")

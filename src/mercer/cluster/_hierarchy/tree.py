@@ -10,8 +10,6 @@ from mercer._types import Array
 from mercer.cluster._hierarchy.merging import Merges
 from mercer.errors import DataError
 
-__all__ = ["Tree", "widest_gap"]
-
 
 @dataclass(frozen=True)
 class Tree:
@@ -55,11 +53,10 @@ class Tree:
         for i, (left, right) in enumerate(children):
             # Native code follows these numbers: a merge joins leaves and clusters of merges before it.
             if not (0 <= left < n + i and 0 <= right < n + i):
-                message = (
+                raise DataError(
                     f"cut_linkage: the clusters that a merge joins must be leaves or made before it; merge {i} joins "
                     f"{left} and {right}, and only 0 to {n + i - 1} are there. Use linkage to make Z."
                 )
-                raise DataError(message)
             leaf[n + i] = leaf[left]
         return cls(n, leaf[children], children, Z[:, 2], Z[:, 3])
 

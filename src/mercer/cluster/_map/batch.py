@@ -16,8 +16,6 @@ from mercer._statistic import Moments
 from mercer._types import Array
 from mercer.cluster._map.grid import Grid
 
-__all__ = ["BatchMap", "MapState", "Narrowing", "principal_plane", "smooth"]
-
 _STATEMENT = (
     "Sum of the squared moves that the units would make in one more batch step at the last sigma: zero where each unit "
     "is the mean of all rows, weighted by its neighbourhood. A map has no cost function whose optimum this would bound."

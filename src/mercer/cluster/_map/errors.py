@@ -9,8 +9,6 @@ from mercer._statistic import Statistic, Sums
 from mercer._types import Array
 from mercer.cluster._centres.centre_model import Lengths
 
-__all__ = ["MapErrorSums", "MapErrors"]
-
 
 @dataclass(frozen=True)
 class MapErrorSums(Sums):

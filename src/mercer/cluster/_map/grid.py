@@ -9,8 +9,6 @@ from mercer._base.parameter import Boolean, Choice, Integer, Real, check_paramet
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["Grid", "grid_neighbourhood"]
-
 # Distance between rows of a hexagonal grid whose units are one apart.
 _ROW_HEIGHT = np.sqrt(3.0) / 2.0
 # Neighbours are at most this far apart: the eight around a unit of a rectangular grid (sqrt 2), the six of a hexagonal
@@ -34,11 +32,10 @@ class Grid:
     def check(self, subject: str) -> None:
         """Raise a ParameterError if the grid cannot be closed to a torus."""
         if self.torus and self.topology == "hexagonal" and self.n_rows % 2:
-            message = (
+            raise ParameterError(
                 f"{subject}: a hexagonal torus needs an even number of rows, or the shifted ones meet; got n_rows="
                 f"{self.n_rows}. Add or drop a row."
             )
-            raise ParameterError(message)
 
     @property
     def n_units(self) -> int:

@@ -16,8 +16,6 @@ from mercer.cluster._map.batch import Narrowing
 from mercer.cluster._map.grid import Grid
 from mercer.cluster._pairwise.annealing import Field
 
-__all__ = ["KernelSelfOrganizingMap"]
-
 _STATEMENT = (
     "Share of the weight that one more epoch at the last sigma would move to another unit: zero where every row is at "
     "the unit of its nearest prototype. A map has no cost function whose optimum this would bound."

@@ -16,8 +16,6 @@ from mercer._types import Array
 from mercer.cluster._map.batch import MapState, Narrowing
 from mercer.cluster._map.grid import Grid
 
-__all__ = ["OnlineMap"]
-
 _NONE = np.empty(0)
 # The neighbourhood and the rate are lowered this often in an epoch; a piece is also short enough for Ctrl-C.
 _PIECES = 256

@@ -27,8 +27,6 @@ from mercer.cluster._map.grid import Grid
 from mercer.cluster._map.online import OnlineMap
 from mercer.errors import DataError
 
-__all__ = ["SelfOrganizingMap"]
-
 
 class SelfOrganizingMap(CentreModel):
     r"""Self-organising map: prototypes on a grid that unfolds among the rows.
@@ -206,8 +204,9 @@ class SelfOrganizingMap(CentreModel):
             return BatchMap(grid, start, sigma, self.max_iter, self.tol, memory, seed, source.host_dtype, some)
         self._needs_memory(source, "solver='online'", "use solver='batch'")
         if source.is_sparse:
-            message = f"{name}: solver='online' needs dense rows; got sparse ones. Use solver='batch', or X.toarray()."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: solver='online' needs dense rows; got sparse ones. Use solver='batch', or X.toarray()."
+            )
         rate = Narrowing(self.learning_rate, self.learning_rate_end, length, self.decay)
         epochs = self.annealing_iter
         return OnlineMap(grid, start, sigma, rate, epochs, self.max_iter, seed, source.n_rows, source.host_dtype)
@@ -234,11 +233,10 @@ class SelfOrganizingMap(CentreModel):
         else:
             centres = check_array(to_numpy(self.init), dtype=np.float64, input_name="init", estimator=self)
             if centres.shape != (grid.n_units, source.n_features):
-                message = (
+                raise DataError(
                     f"{type(self).__name__}: init must have a row for each of the {grid.n_units} units and "
                     f"{source.n_features} columns; got shape {centres.shape}."
                 )
-                raise DataError(message)
         return centres, float(np.mean(variance))
 
     @property

@@ -11,8 +11,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.cluster._row_distances import RowDistances
 
-__all__ = ["Board"]
-
 # Distances in one work item: a quarter of a millisecond of search.
 _ITEM = 2**18
 # Most rows in a work item.

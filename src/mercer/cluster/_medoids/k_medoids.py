@@ -21,8 +21,6 @@ from mercer.cluster._medoids.swaps import MedoidSearch, MedoidState
 from mercer.cluster._row_distances import open_distances
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["KMedoids"]
-
 _DRAWN = "first medoids are drawn: weights are repetitions in distribution, and exactly with init='build' or given rows"
 
 
@@ -181,25 +179,21 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _check_choices(self, n: int) -> None:
         name = type(self).__name__
         if self.n_clusters > n:
-            message = f"{name}: n_samples={n} should be >= n_clusters={self.n_clusters}. Lower n_clusters."
-            raise DataError(message)
+            raise DataError(f"{name}: n_samples={n} should be >= n_clusters={self.n_clusters}. Lower n_clusters.")
         wanted = {"seuclidean": "V", "mahalanobis": "VI"}.get(self.metric if isinstance(self.metric, str) else "")
         if wanted is not None and wanted not in (self.metric_params or {}):
-            message = (
+            raise ParameterError(
                 f"{name}: metric={self.metric!r} needs metric_params={{{wanted!r}: ...}}, which must be the same "
                 f"for the rows of the fit and for new ones; got none."
             )
-            raise ParameterError(message)
         if self.method != "clara":
             return
         if not isinstance(self.init, str):
-            message = f"{name}: method='clara' starts in samples, so init must be a name; got an array."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: method='clara' starts in samples, so init must be a name; got an array.")
         if self.draw_size is not None and self.draw_size < self.n_clusters:
-            message = (
+            raise ParameterError(
                 f"{name}: draw_size must be at least n_clusters={self.n_clusters}; got {self.draw_size}. Raise it."
             )
-            raise ParameterError(message)
 
     @property
     def _precomputed(self) -> bool:

@@ -8,8 +8,6 @@ from mercer._types import Array
 from mercer.cluster._medoids.board import Board
 from mercer.errors import DataError
 
-__all__ = ["first_medoids"]
-
 
 def first_medoids(board: Board, init: Any, k: int, seed: Any, metric: Any) -> Array:
     """Choose the k rows to start from, by the rule `init` or as given."""
@@ -68,22 +66,20 @@ def _line(board: Board, row: int) -> Array:
 
 def _check_indices(board: Board, given: Array, k: int) -> Array:
     if given.shape != (k,) or len(np.unique(given)) != k or not np.isin(given, board.candidates).all():
-        message = (
+        raise DataError(
             f"{board.subject}: init must name {k} different rows of positive weight below {board.n}; got "
             f"{len(given)} numbers from {given.min(initial=0)} to {given.max(initial=0)}. Give row numbers, or rows."
         )
-        raise DataError(message)
     return given.astype(np.intp)
 
 
 def _nearest_rows(board: Board, given: Array, k: int, metric: Any) -> Array:
     """Return the nearest row to each given position, none twice."""
     if metric == "precomputed" or given.ndim != 2 or given.shape != (k, board.distances.rows.shape[1]):
-        message = (
+        raise DataError(
             f"{board.subject}: init must be {k} row numbers, or {k} rows where distances are not precomputed; got an "
             f"array of shape {given.shape} and type {given.dtype}."
         )
-        raise DataError(message)
     chosen: list[int] = []
     for position in given.astype(np.float64):
         gaps = ((board.distances.rows[board.candidates] - position) ** 2).sum(axis=1)

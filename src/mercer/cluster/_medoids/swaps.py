@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.cluster._medoids.board import Board
 from mercer.cluster._medoids.starts import first_medoids
 
-__all__ = ["MedoidSearch", "MedoidState"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from mercer._source import Source
 from mercer._types import Array
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
 
-__all__ = ["MeanFieldAnnealing", "PairwiseState", "SimulatedAnnealing", "count_distinct", "update"]
-
 _FIXED = (
     "The largest change of a membership in one more iteration at the last beta: zero at a fixed point of the mean "
     "field, a stationary point of the free energy. It bounds nothing globally."

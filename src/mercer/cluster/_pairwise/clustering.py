@@ -17,8 +17,6 @@ from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, me
 from mercer.cluster._pairwise.subsample import draw_distances
 from mercer.errors import DataError
 
-__all__ = ["PairwiseClustering"]
-
 _METRICS = ("sqeuclidean", "precomputed", "euclidean", "manhattan", "chebyshev", "cosine")
 # Rows measured or checked at a time, which bounds temporary arrays to 512 n values.
 _ROWS = 512
@@ -279,8 +277,9 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
     def _solver(self, distances: Any, weight: Any) -> MeanFieldAnnealing | SimulatedAnnealing:
         name, seed = type(self).__name__, seed_sequence(self.random_state).generate_state(8)
         if self.n_clusters > len(weight):
-            message = f"{name}: n_samples={len(weight)} should be >= n_clusters={self.n_clusters}. Lower n_clusters."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: n_samples={len(weight)} should be >= n_clusters={self.n_clusters}. Lower n_clusters."
+            )
         sizes = np.array([weight.sum()])
         with one_blas_thread():
             mean = float(weight @ distances.means(weight[:, None], sizes)[:, 0] / sizes[0])
@@ -303,11 +302,10 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
             return None
         h = check_array(self.neighbourhood, dtype=np.float64, input_name="neighbourhood", estimator=self)
         if h.shape != (self.n_clusters, self.n_clusters) or h.min() < 0 or not h.diagonal().all():
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: neighbourhood must be non-negative with a positive diagonal and a row and a "
                 f"column for each of the {self.n_clusters} clusters; got shape {h.shape}, least entry {h.min():g}."
             )
-            raise DataError(message)
         return h
 
     def _fitted(self, state: PairwiseState) -> dict[str, Any]:
@@ -336,26 +334,21 @@ def _check_distances(subject: str, matrix: Any) -> None:
     n = len(matrix)
     cure = "Give non-negative distances d[a, b] = d[b, a] with d[a, a] = 0, and NaN where one is missing."
     if matrix.shape != (n, n):
-        message = f"{subject}: distances must be a square matrix; got shape {matrix.shape}. {cure}"
-        raise DataError(message)
+        raise DataError(f"{subject}: distances must be a square matrix; got shape {matrix.shape}. {cure}")
     parts = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
     extremes = [np.array([np.nanmin(matrix[part], initial=0), np.nanmax(matrix[part], initial=0)]) for part in parts]
     low, scale = np.min(extremes), np.max(extremes)
     if not np.isfinite(scale) or low < 0:
-        message = f"{subject}: distances must be finite and non-negative; got others. {cure}"
-        raise DataError(message)
+        raise DataError(f"{subject}: distances must be finite and non-negative; got others. {cure}")
     if not all(_agree(matrix[part], matrix[:, part].T, 1e-6 * scale) for part in parts):
-        message = f"{subject}: distances must be symmetric; got others. {cure} (X + X.T) / 2 is symmetric."
-        raise DataError(message)
+        raise DataError(f"{subject}: distances must be symmetric; got others. {cure} (X + X.T) / 2 is symmetric.")
     if np.any(np.abs(matrix.diagonal()) > 1e-6 * scale):
-        message = f"{subject}: distances must be zero on the diagonal; got others. {cure}"
-        raise DataError(message)
+        raise DataError(f"{subject}: distances must be zero on the diagonal; got others. {cure}")
     known = np.concatenate([n - np.isnan(matrix[part]).sum(axis=1) for part in parts]) - ~np.isnan(matrix.diagonal())
     if n > 1 and known.min() < 1:
-        message = (
+        raise DataError(
             f"{subject}: every object needs a distance to another; object {known.argmin()} has none. Leave it out."
         )
-        raise DataError(message)
 
 
 def _agree(rows: Any, columns: Any, tolerance: float) -> bool:

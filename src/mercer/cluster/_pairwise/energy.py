@@ -22,8 +22,6 @@ from mercer._source.threads import one_blas_thread, run_numbered
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["DistanceMatrix", "SquaredDistances", "mean_field", "pairwise_cost"]
-
 # Rows of the matrix in a work item: 256 rows of 5000 numbers are 10 MB, some milliseconds of a core.
 _ROWS = 256
 # Sizes up to this are rounding: the cluster is empty.
@@ -154,10 +152,9 @@ def pairwise_cost(distances: Any, labels: Any = None, *, memberships: Any = None
         memberships = np.eye(indices.max() + 1)[indices]
     memberships = check_array(memberships, dtype=np.float64)
     if distances.shape != (len(memberships), len(memberships)):
-        message = (
+        raise DataError(
             f"pairwise_cost: distances must be a square matrix with a row for each of the {len(memberships)} objects; "
             f"got shape {distances.shape}."
         )
-        raise DataError(message)
     h = None if neighbourhood is None else check_array(neighbourhood, dtype=np.float64)
     return mean_field(DistanceMatrix(distances), memberships, np.ones(len(memberships)), h)[1]

@@ -7,8 +7,6 @@ from scipy.sparse import coo_array, csr_array
 
 from mercer._types import Array
 
-__all__ = ["draw_distances"]
-
 
 def draw_distances(
     measure: Callable[[slice], Array], n: int, share: float, generator: np.random.Generator, n_rows: int

@@ -25,8 +25,6 @@ from mercer.decomposition._latent.latent_gaussian import LatentGaussian
 from mercer.decomposition._latent.rotation import rotate_loadings
 from mercer.errors import DataError
 
-__all__ = ["FactorAnalysis"]
-
 # Smallest share of a column's variance that its noise may have: a column that the factors explain whole has no
 # density (a Heywood case).
 _LEAST = 1e-12
@@ -182,11 +180,10 @@ class FactorAnalysis(LatentGaussian):
         d = source.n_features
         count = d if self.n_components is None else self.n_components
         if count > d:
-            message = (
+            raise DataError(
                 f"FactorAnalysis: n_components must be at most the number of columns, {d}; got {count}. Lower it: more "
                 f"factors than columns explain nothing."
             )
-            raise DataError(message)
         require_memory("FactorAnalysis", 48.0 * d * d, f"the covariance of {d} columns", "select columns")
         first = self._first_noise(d)
         fitted = partial(self._attributes_of, dtype=source.host_dtype)
@@ -198,11 +195,10 @@ class FactorAnalysis(LatentGaussian):
             return None
         noise = np.array(self.noise_variance_init, dtype=np.float64)
         if noise.shape != (d,) or not (noise > 0).all():
-            message = (
+            raise DataError(
                 f"FactorAnalysis: noise_variance_init must have a positive number for each column, {d}; got shape "
                 f"{noise.shape}. Give variances, or None."
             )
-            raise DataError(message)
         return noise
 
     def _solve(self, count: int, first: np.ndarray | None, start: FactorState | None) -> Solver:
@@ -211,14 +207,12 @@ class FactorAnalysis(LatentGaussian):
         weight, covariance = moments.weight, moments.scatter / moments.weight
         variances = np.diagonal(covariance)
         if not np.isfinite(covariance).all():
-            message = "FactorAnalysis: the squares of the rows overflow float64; divide the rows by a constant."
-            raise DataError(message)
+            raise DataError("FactorAnalysis: the squares of the rows overflow float64; divide the rows by a constant.")
         if not variances.any():
-            message = (
+            raise DataError(
                 f"FactorAnalysis: the rows must differ; columns are constant (rank 0) in n_samples={weight:g} rows. "
                 f"Give rows that vary."
             )
-            raise DataError(message)
         least = _LEAST * np.maximum(variances, variances.max() * _LEAST)
         # Half the variance of each column, whatever its unit: with equal noise in all columns a loud one would look
         # like a factor, and its noise could hardly grow again.

@@ -16,8 +16,6 @@ from mercer._source.placement import Placement
 from mercer._stored import Stored, floats
 from mercer._types import Array
 
-__all__ = ["LatentGaussian"]
-
 
 class LatentGaussian(LinearMap, LimitedEstimator):
     """x = mean + W^T z + e with z ~ N(0, I) and e ~ N(0, diag(noise)); W is ``components_``, (k, d)."""

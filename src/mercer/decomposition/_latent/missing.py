@@ -12,8 +12,6 @@ from mercer._statistic import Statistic
 from mercer._statistic.statistic import Sums
 from mercer._types import Array
 
-__all__ = ["LatentParameters", "MissingModel", "complete_factors", "first_loadings"]
-
 # Smallest noise variance, as a share of the mean variance of the columns: without noise there is no density.
 _LEAST = 1e-10
 

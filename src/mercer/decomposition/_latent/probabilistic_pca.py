@@ -26,8 +26,6 @@ from mercer.decomposition._latent.latent_gaussian import LatentGaussian
 from mercer.decomposition._latent.missing import LatentParameters, MissingModel, complete_factors, first_loadings
 from mercer.errors import DataError
 
-__all__ = ["ProbabilisticPCA"]
-
 # Smallest noise variance, as a share of the largest eigenvalue: less is rounding.
 _LEAST = 1e-14
 _CLOSED = Certificate.none("Loadings and noise are a closed form of the covariance, the maximum up to rounding.")
@@ -138,11 +136,10 @@ class ProbabilisticPCA(LatentGaussian):
         source = self._open(X, sample_weight=sample_weight, ensure_all_finite=False)
         missing = source.place == "memory" and self._has_missing(source.whole())
         if missing and (self.method == "closed_form" or self.n_components == "mle"):
-            message = (
+            raise DataError(
                 f"ProbabilisticPCA: missing entries (NaN) need method='em' and a number of components; got "
                 f"method={self.method!r} and n_components={self.n_components!r}. Set them, or fill the entries."
             )
-            raise DataError(message)
         if self.method == "em" or missing:
             self._needs_memory(source, "method='em'", "use method='closed_form'")
             self._climb(source)
@@ -166,11 +163,10 @@ class ProbabilisticPCA(LatentGaussian):
         d = source.n_features
         count = max(1, d - 1) if self.n_components is None else int(self.n_components)
         if not count < d and d > 1:
-            message = (
+            raise DataError(
                 f"ProbabilisticPCA: n_components must be below the number of columns, {d}, so that noise is left; got "
                 f"{count}. Lower it."
             )
-            raise DataError(message)
         return min(count, d)
 
     def _solve(self, source: Source, start: ClosedForm | None) -> Solver:
@@ -181,8 +177,9 @@ class ProbabilisticPCA(LatentGaussian):
             covariance = moments.scatter / moments.weight
             if not np.isfinite(covariance).all():
                 source.check_finite()
-                message = "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
-                raise DataError(message)
+                raise DataError(
+                    "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
+                )
             values, vectors = yield Dense(lambda: np.linalg.eigh(covariance), heavy=len(covariance) > 200)
             values, axes = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
             mle = self.n_components == "mle"
@@ -208,19 +205,19 @@ class ProbabilisticPCA(LatentGaussian):
         observed = ~np.isnan(X)
         empty = np.flatnonzero(~observed.any(axis=0))
         if len(empty):
-            message = (
+            raise DataError(
                 f"ProbabilisticPCA: every column must have an observed entry; column {empty[0]} contains NaN only. "
                 f"Drop it."
             )
-            raise DataError(message)
         weight = np.ones(len(X)) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
         seen = weight @ observed
         # Means and variances over the observed entries of each column.
         mean = weight @ np.where(observed, X, 0.0) / np.where(seen > 0, seen, 1.0)
         variances = weight @ np.where(observed, X - mean, 0.0) ** 2 / np.where(seen > 0, seen, 1.0)
         if not np.isfinite(variances).all():
-            message = "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
-            raise DataError(message)
+            raise DataError(
+                "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
+            )
 
         def prepare() -> Any:
             yield from ()

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["rotate_loadings"]
-
 # Sweeps over all pairs of factors; rotations settle in some ten, and more mean a criterion that is flat.
 _SWEEPS = 200
 # Angle in radians below which a pair has settled.
@@ -50,11 +48,9 @@ def rotate_loadings(components: Any, *, method: str = "varimax") -> np.ndarray:
     """
     L = read_numbers("rotate_loadings", "components", components, closed="neither")
     if L.ndim != 2:
-        message = f"rotate_loadings: components must be a matrix, a factor in each row; got shape {L.shape}."
-        raise DataError(message)
+        raise DataError(f"rotate_loadings: components must be a matrix, a factor in each row; got shape {L.shape}.")
     if method not in ("varimax", "quartimax"):
-        message = f"rotate_loadings: method must be one of 'varimax', 'quartimax'; got {method!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"rotate_loadings: method must be one of 'varimax', 'quartimax'; got {method!r}.")
     gamma = 1.0 if method == "varimax" else 0.0
     L = L.copy()
     for _ in range(_SWEEPS):

@@ -20,8 +20,6 @@ from mercer._native.factors import sampled_products
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
-__all__ = ["EPSILON", "measure_divergence", "parts_in_columns", "parts_in_rows"]
-
 # Smallest divisor: the resolution of float32, as in scikit-learn.
 EPSILON = float(np.finfo(np.float32).eps)
 # Entries of a product that are held at a time: 2**16 float64 are 512 KiB, which a core's own cache holds.

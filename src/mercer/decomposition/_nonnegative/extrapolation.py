@@ -12,8 +12,6 @@ import numpy as np
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = ["Extrapolation", "extrapolate"]
-
 # The first length, as a share of the last move; this and the factors below are those of the paper for exact updates.
 _FIRST = 0.5
 # Growth of the length after a round that lowered the objective.

@@ -16,18 +16,15 @@ from mercer._types import Array
 from mercer.decomposition._nonnegative.problem import Penalties, read_beta
 from mercer.errors import DataError
 
-__all__ = ["FactorModel", "check_not_negative"]
-
 
 def check_not_negative(X: Any, subject: str) -> None:
     """Raise if rows given to a fitted model have a negative entry."""
     values = X.data if is_sparse_matrix(X) else X
     if values.size and values.min() < 0:
-        message = (
+        raise DataError(
             f"Negative values in data passed to {subject} (input X): factors without negative entries cannot make "
             f"them. Shift or clip the rows."
         )
-        raise DataError(message)
 
 
 class FactorModel(LinearMap, LimitedEstimator):

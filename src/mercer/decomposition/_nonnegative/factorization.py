@@ -10,8 +10,6 @@ from mercer._types import Array
 from mercer.decomposition._nonnegative.nmf import NMF
 from mercer.decomposition._nonnegative.start import check_given, resolve_count
 
-__all__ = ["non_negative_factorization"]
-
 
 def non_negative_factorization(
     X: Any,
@@ -86,8 +84,7 @@ def non_negative_factorization(
         weights = model.fit_transform(X, W=W, H=H)
         return weights, model.components_, model.n_iter_
     if W is not None:
-        message = "When update_H=False, the provided initial W is not used."
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        warnings.warn("When update_H=False, the provided initial W is not used.", RuntimeWarning, stacklevel=2)
     rows = check_rows(model, X, threads=1, accept_sparse="csr")
     count = resolve_count(n_components, None if H is None else np.asarray(H), rows.shape[1])
     model.components_ = check_given(H, (count, rows.shape[1]), "H", rows.dtype).astype(rows.dtype)

@@ -29,8 +29,6 @@ from mercer.decomposition._nonnegative.multiplicative import (
 from mercer.decomposition._nonnegative.problem import Extent, Penalties
 from mercer.decomposition._nonnegative.start import find_start, resolve_count
 
-__all__ = ["MiniBatchNMF"]
-
 _CERTIFICATE = Certificate.none(
     "Batches update the parts by running sums that forget; nothing bounds how far they are from those of all rows."
 )

@@ -18,8 +18,6 @@ from mercer.decomposition._nonnegative.divergence import (
 )
 from mercer.decomposition._nonnegative.problem import Factors, Penalties
 
-__all__ = ["Measure", "clear_small", "divide_parts", "exponent", "multiply", "solve_rows_multiplicatively"]
-
 # Iterations between two looks at the divergence; scikit-learn's number.
 _EVERY = 10
 # Updates of a factor for each product with X under squared error (Gillis and Glineur, 2012).

@@ -20,8 +20,6 @@ from mercer.decomposition._nonnegative.start import find_start, resolve_count
 from mercer.decomposition._one_block import answer_on_block
 from mercer.errors import ParameterError
 
-__all__ = ["NMF"]
-
 
 class NMF(FactorModel):
     r"""Nonnegative matrix factorisation: rows as sums of parts, with weights and parts that are never negative.
@@ -158,11 +156,10 @@ class NMF(FactorModel):
     def _learn(self, X: Any, W: Any, H: Any) -> Array:
         """Fit, and return W in the type of the rows."""
         if self.solver == "cd" and self._beta != 2:
-            message = (
+            raise ParameterError(
                 f"NMF: Invalid beta_loss parameter: solver 'cd' does not handle beta_loss = {self.beta_loss!r}; set "
                 f"solver='mu'."
             )
-            raise ParameterError(message)
         if self.solver == "mu" and self.init == "nndsvd":
             message = "NMF: The multiplicative update ('mu') solver cannot update zeros present in the initialization"
             warnings.warn(f"{message}; set init='nndsvda' or 'nndsvdar'.", UserWarning, stacklevel=4)

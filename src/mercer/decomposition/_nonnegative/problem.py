@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.decomposition._nonnegative.extrapolation import Extrapolation
 from mercer.errors import DataError
 
-__all__ = ["Extent", "Factors", "Penalties", "read_beta"]
-
 _BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -104,14 +102,12 @@ class Extent(Statistic):
     def check(sums: ExtentSums, subject: str, beta: float, size: float) -> None:
         """Raise for negative entries, and for zeros where the loss is infinite there."""
         if sums.n_negative:
-            message = (
+            raise DataError(
                 f"Negative values in data passed to {subject} (input X): {sums.n_negative:.0f} entries are negative, "
                 f"and factors without negative entries cannot make them. Shift or clip the rows, or use PCA."
             )
-            raise DataError(message)
         if beta <= 0 and sums.n_positive < size:
-            message = (
+            raise DataError(
                 f"{subject}: When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values "
                 f"to X, or use a positive beta_loss."
             )
-            raise DataError(message)

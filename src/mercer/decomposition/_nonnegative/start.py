@@ -13,8 +13,6 @@ from mercer.decomposition._iterative import iterate_subspace
 from mercer.decomposition._nonnegative.problem import Factors
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["check_given", "find_start", "resolve_count"]
-
 # Entries of singular vectors below this are zeros; scikit-learn's number.
 _TINY = 1e-6
 # Power iterations for the singular vectors. On four tables of 1500 to 3000 rows (parts, overlapping bumps, uniform
@@ -34,20 +32,20 @@ def check_given(value: Any, shape: tuple[int, int], name: str, dtype: Any) -> Ar
     array = np.asarray(value)
     for axis, word in enumerate(("first", "second")):
         if array.ndim != 2 or array.shape[axis] != shape[axis]:
-            message = (
+            raise DataError(
                 f"Array with wrong {word} dimension passed to NMF (input {name}). Expected {shape[axis]}, but got "
                 f"shape {array.shape}. Give W of shape (n_samples, n_components) and H of (n_components, n_features)."
             )
-            raise DataError(message)
     if array.dtype != dtype:
-        message = f"{name} should have the same dtype as X. Got {name}.dtype = {array.dtype} and X.dtype = {dtype}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{name} should have the same dtype as X. Got {name}.dtype = {array.dtype} and X.dtype = {dtype}."
+        )
     if (array < 0).any():
-        message = f"Negative values in data passed to NMF (input {name}). Give entries that are not negative."
-        raise DataError(message)
+        raise DataError(f"Negative values in data passed to NMF (input {name}). Give entries that are not negative.")
     if not array.any():
-        message = f"Array passed to NMF (input {name}) is full of zeros, from which no step leads away. Give others."
-        raise DataError(message)
+        raise DataError(
+            f"Array passed to NMF (input {name}) is full of zeros, from which no step leads away. Give others."
+        )
     return np.array(array, dtype=np.float64)
 
 
@@ -74,14 +72,16 @@ def find_start(
         H = check_given(given[1], (count, n_features), "H", source.host_dtype)
         return Factors(W, np.ascontiguousarray(H.T))
     if given[0] is not None or given[1] is not None:
-        message = "When init!='custom', provided W or H are ignored. Set init='custom' to use them as initialization."
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            "When init!='custom', provided W or H are ignored. Set init='custom' to use them as initialization.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     if init not in (None, "random") and count > most:
-        message = (
+        raise DataError(
             f"NMF: init = {init!r} can only be used when n_components <= min(n_samples, n_features); got {count} > "
             f"{most}. Lower n_components, or set init='random'."
         )
-        raise DataError(message)
     keep_zeros = can_leave_zero and init is None
     if init is None:
         init = "nndsvda" if count <= most else "random"

@@ -19,8 +19,6 @@ from mercer._solver import Certificate
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["JointDiagonalization", "Sweep", "certify_turn", "diagonalize_jointly", "off_diagonal", "sweep_matrices"]
-
 METHODS = ("jacobi", "ffdiag", "qdiag")
 # The norm of an FFDIAG step at most, so that I + W is invertible (Ziehe and others, 2004).
 _LONGEST = 0.9
@@ -269,17 +267,15 @@ def _read_matrices(matrices: Any) -> Array:
     except (TypeError, ValueError):
         C = np.empty(0)
     if C.ndim != 3 or C.shape[1] != C.shape[2] or C.size == 0 or not np.isfinite(C).all():
-        message = (
+        raise DataError(
             f"diagonalize_jointly: matrices must be finite and of shape (n_matrices, k, k); got the shape {C.shape}. "
             f"Stack square matrices of one order."
         )
-        raise DataError(message)
     skew = float(np.abs(C - C.transpose(0, 2, 1)).max())
     if skew > 1e-8 * max(float(np.abs(C).max()), math.ulp(0.0)):
-        message = (
+        raise DataError(
             f"diagonalize_jointly: matrices must be symmetric; the largest |C - C^T| is {skew:.3g}. Use (C + C^T) / 2."
         )
-        raise DataError(message)
     return 0.5 * (C + C.transpose(0, 2, 1))
 
 
@@ -291,14 +287,14 @@ def _read_constraint(constraint: Any, C: Array, method: str) -> Array:
         return np.eye(k) if root is None else root
     C_0 = np.asarray(constraint, dtype=np.float64)
     if method != "qdiag" or C_0.shape != (k, k):
-        message = (
+        raise DataError(
             f"diagonalize_jointly: constraint must be a matrix of order {k} for method='qdiag'; got the shape "
             f"{C_0.shape} with method={method!r}. Leave it out otherwise."
         )
-        raise DataError(message)
     if (root := _invert_root(C_0)) is None:
-        message = "diagonalize_jointly: constraint must be positive definite; got one that is not. Add to its diagonal."
-        raise DataError(message)
+        raise DataError(
+            "diagonalize_jointly: constraint must be positive definite; got one that is not. Add to its diagonal."
+        )
     return root
 
 

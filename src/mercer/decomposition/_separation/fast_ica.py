@@ -22,8 +22,6 @@ from mercer.decomposition._separation.unmixing import Unmixer
 from mercer.decomposition._separation.whitening import Whitener, WhiteSpace
 from mercer.errors import ParameterError
 
-__all__ = ["FastICA", "fastica"]
-
 
 class _Off(Rule):
     """False, and nothing else."""
@@ -209,8 +207,11 @@ class FastICA(Unmixer, LimitedEstimator):
         wish, white = self.n_components, None
         if self.whiten is False:
             if wish is not None:
-                message = "FastICA: Ignoring n_components with whiten=False. Set n_components=None, or whiten the rows."
-                warnings.warn(message, UserWarning, stacklevel=4)
+                warnings.warn(
+                    "FastICA: Ignoring n_components with whiten=False. Set n_components=None, or whiten the rows.",
+                    UserWarning,
+                    stacklevel=4,
+                )
             d = source.n_features
             weight = source.reduce(Rows()).weight
             white = WhiteSpace(float(weight), np.zeros(d), np.eye(d), np.ones(d))
@@ -231,11 +232,10 @@ class FastICA(Unmixer, LimitedEstimator):
             return UserScore("user", 1.0, self.fun, tuple(sorted(arguments.items())))
         alpha = arguments.pop("alpha", 1.0)
         if arguments or not 1 <= alpha <= 2:
-            message = (
+            raise ParameterError(
                 f"FastICA: alpha must be in [1,2], and the only entry of fun_args unless fun is a function; got "
                 f"fun_args={self.fun_args!r}. Set fun_args={{'alpha': 1.0}}."
             )
-            raise ParameterError(message)
         return Score("tanh", float(alpha)) if self.fun == "logcosh" else Score(self.fun)
 
     def _describe(self, task: SeparationTask, state: Unmixing) -> dict[str, Any]:

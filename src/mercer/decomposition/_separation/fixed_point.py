@@ -25,8 +25,6 @@ from mercer.decomposition._separation.state import (
     measure_curvature,
 )
 
-__all__ = ["pursue_all", "pursue_each"]
-
 
 def pursue_all(task: SeparationTask, start: Unmixing | None) -> Solver:
     """Find all components at once; after each step the matrix is made orthogonal."""

@@ -16,8 +16,6 @@ from scipy.special import log_ndtr, ndtr
 from mercer._types import Array
 from mercer.decomposition._separation.scores import Score
 
-__all__ = ["exceedance", "rate_sources", "warn_of_gaussians"]
-
 # A source is called Gaussian if noise alone gives a curvature as large with at least this probability.
 _LEVEL = 0.01
 
@@ -73,9 +71,10 @@ def warn_of_gaussians(subject: str, pvalues: Array, n_rows: float, stacklevel: i
     if len(gaussian) < 2:
         return
     which = ", ".join(map(str, gaussian[:10])) + (", ..." if len(gaussian) > 10 else "")
-    message = (
+    warnings.warn(
         f"{subject}: {len(gaussian)} of {len(pvalues)} sources ({which}) are no further from Gaussian than noise of "
         f"{n_rows:g} rows gives. Gaussian sources cannot be separated from each other: treat these as one subspace, "
-        f"give more rows, or lower n_components."
+        f"give more rows, or lower n_components.",
+        UserWarning,
+        stacklevel=stacklevel,
     )
-    warnings.warn(message, UserWarning, stacklevel=stacklevel)

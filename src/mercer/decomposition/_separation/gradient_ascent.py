@@ -29,8 +29,6 @@ from mercer.decomposition._separation.state import (
 )
 from mercer.decomposition._separation.statistics import ScoreSums
 
-__all__ = ["ascend", "infomax_gradient", "natural_gradient"]
-
 # The learning rate falls by this factor when a step would lower the likelihood, and rises by the other when not.
 _SLOWER = 0.5
 _FASTER = 1.1

@@ -21,8 +21,6 @@ from mercer.decomposition._separation.unmixing import Unmixer
 from mercer.decomposition._separation.whitening import Whitener
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["ICA", "make_refusal"]
-
 
 class ICA(Unmixer, LimitedEstimator):
     """Independent component analysis: rows as mixtures x = mean + A s of independent, non-Gaussian sources s.
@@ -297,7 +295,6 @@ def make_refusal(estimator: Any, source: Source) -> Any:
             check_finite(source.whole(), estimator._threads(), estimator)
         source.check_finite()
         name = type(estimator).__name__
-        message = f"{name}: the squares of the rows overflow float64; divide the rows by a constant."
-        raise DataError(message)
+        raise DataError(f"{name}: the squares of the rows overflow float64; divide the rows by a constant.")
 
     return refuse

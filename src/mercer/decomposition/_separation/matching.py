@@ -13,8 +13,6 @@ from scipy.optimize import linear_sum_assignment
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["SourceMatch", "amari_distance", "match_sources"]
-
 
 def amari_distance(unmixing: Any, mixing: Any) -> float:
     """Return how far the product of an unmixing and a mixing matrix is from a permutation with scales.
@@ -44,20 +42,18 @@ def amari_distance(unmixing: Any, mixing: Any) -> float:
     """
     W, A = np.asarray(unmixing, dtype=np.float64), np.asarray(mixing, dtype=np.float64)
     if W.ndim != 2 or A.ndim != 2 or W.shape != A.shape[::-1]:
-        message = (
+        raise DataError(
             f"amari_distance: the mixing matrix must have the transposed shape of the unmixing matrix; got {W.shape} "
             f"and {A.shape}. Give W of shape (k, d) and A of shape (d, k)."
         )
-        raise DataError(message)
     # A permutation with scales has one entry in each row and column.
     P = np.abs(W @ A)
     k = len(P)
     if not np.isfinite(P).all() or (P.max(axis=0, initial=0) == 0).any() or (P.max(axis=1, initial=0) == 0).any():
-        message = (
+        raise DataError(
             "amari_distance: the product of both matrices must be finite and have no row or column of zeros; got one. "
             "Leave out sources that are not found."
         )
-        raise DataError(message)
     if k == 1:
         return 0.0
     rows = (P / P.max(axis=1)[:, None]).sum(axis=1) - 1.0
@@ -113,11 +109,10 @@ def match_sources(estimated: Any, true: Any) -> SourceMatch:
     """
     Y, S = np.asarray(estimated, dtype=np.float64), np.asarray(true, dtype=np.float64)
     if Y.ndim != 2 or S.ndim != 2 or len(Y) != len(S) or Y.shape[1] < S.shape[1]:
-        message = (
+        raise DataError(
             f"match_sources: both must have one row per time, and at least as many estimated as true sources; got the "
             f"shapes {Y.shape} and {S.shape}. Drop true sources that were not looked for."
         )
-        raise DataError(message)
     Y, S = Y - Y.mean(axis=0), S - S.mean(axis=0)
     products = S.T @ Y
     squares, true_squares = (Y**2).sum(axis=0), (S**2).sum(axis=0)

@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.decomposition._separation.scores import Score
 from mercer.errors import DataError
 
-__all__ = ["CONTRASTS", "contrast_reference", "density_kurtosis", "density_negentropy", "negentropy"]
-
 # Entropy of the standard Gaussian.
 _GAUSSIAN = 0.5 * math.log(2 * math.pi * math.e)
 # Draws that show where a density lies, so that the quadrature looks there.
@@ -85,16 +83,16 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
     density = as_density(given, subject)
     draws = np.asarray(density.sample(_DRAWS, random_state=0), dtype=np.float64)
     if draws.size != _DRAWS:
-        message = (
+        raise DataError(
             f"{subject}: the density must be of one number; got draws of shape {draws.shape[1:]}. Give one margin."
         )
-        raise DataError(message)
     # The middle four fifths of some draws tell where the density lives.
     low, centre, high = np.quantile(draws.ravel(), [0.1, 0.5, 0.9])
     width = float(high - low)
     if not width > 0:
-        message = f"{subject}: the density must be continuous; got one whose draws are all {centre:g}. Use another one."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: the density must be continuous; got one whose draws are all {centre:g}. Use another one."
+        )
 
     def integrate(function: Any, width: float = width) -> float:
         def on_line(t: Array) -> Array:
@@ -113,11 +111,10 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
 
     mass = integrate(lambda x, _: np.ones_like(x))
     if not abs(mass - 1.0) <= 1e-6:
-        message = (
+        raise DataError(
             f"{subject}: the density must be continuous and integrate to one; its integral is {mass:.6g}. Give a "
             f"density of a continuous number."
         )
-        raise DataError(message)
     mean = integrate(lambda x, _: x) / mass
     variance = integrate(lambda x, _: (x - mean) ** 2) / mass
     fourth = integrate(lambda x, _: (x - mean) ** 4) / mass
@@ -126,11 +123,10 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
     again = integrate(lambda x, _: (x - mean) ** 4, 3.0 * width) / mass
     finite = all(map(math.isfinite, (mean, variance, fourth, entropy))) and abs(again - fourth) < 1e-4 * fourth
     if not finite:
-        message = (
+        raise DataError(
             f"{subject}: the density must have finite moments up to the fourth; got a variance of {variance:.6g} and a "
             f"fourth moment of {fourth:.6g}. Give a density with lighter tails."
         )
-        raise DataError(message)
     return mean, variance, fourth, entropy
 
 
@@ -168,13 +164,11 @@ def negentropy(x: Any, *, method: str = "spacing", n_neighbors: int | None = Non
     check_parameters("negentropy", rules, {"method": method, "n_neighbors": n_neighbors})
     values = read_numbers("negentropy", "x", x)
     if values.ndim not in (1, 2) or values.shape[0] < 4:
-        message = f"negentropy: x must have at least 4 samples as rows; got the shape {values.shape}. Give more."
-        raise DataError(message)
+        raise DataError(f"negentropy: x must have at least 4 samples as rows; got the shape {values.shape}. Give more.")
     columns = values[:, None] if values.ndim == 1 else values
     deviation = columns.std(axis=0)
     if not (deviation > 0).all():
-        message = "negentropy: every column must vary; got one whose samples are all equal. Drop it."
-        raise DataError(message)
+        raise DataError("negentropy: every column must vary; got one whose samples are all equal. Drop it.")
     # Negentropy does not depend on mean and scale.
     standard = (columns - columns.mean(axis=0)) / deviation
     if method in CONTRASTS:
@@ -232,9 +226,8 @@ def _estimate_entropy(x: Array, method: str, n_neighbors: int | None) -> float:
 def _mean_log(gaps: Array, method: str) -> float:
     """Return the mean logarithm of gaps, which must not be zero."""
     if not (gaps > 0).all():
-        message = (
+        raise DataError(
             f"negentropy: method={method!r} needs samples that differ; got more equal ones than a gap spans. Raise "
             f"n_neighbors, or use method='logcosh' for rounded or discrete samples."
         )
-        raise DataError(message)
     return float(np.log(gaps).mean())

@@ -16,8 +16,6 @@ from mercer._base.reading import read_numbers
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["SigmoidNeuron", "train_neuron"]
-
 
 @dataclass(frozen=True)
 class SigmoidNeuron:
@@ -94,11 +92,10 @@ def train_neuron(
     check_parameters("train_neuron", rules, {"learning_rate": learning_rate, "tol": tol, "max_iter": max_iter})
     x = read_numbers("train_neuron", "x", x).ravel()
     if x.size < 2 or x.std() == 0 or weight == 0:
-        message = (
+        raise DataError(
             f"train_neuron: x must hold at least two different inputs and the weight must not be zero; got {x.size} "
             f"inputs and weight={weight:g}. Give inputs that vary."
         )
-        raise DataError(message)
     # Standard inputs z = (x - mean) / scale: one step size is then right for both parameters.
     mean, scale = float(x.mean()), float(x.std())
     z, w, b = (x - mean) / scale, weight * scale, bias + weight * mean

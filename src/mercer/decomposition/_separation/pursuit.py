@@ -17,8 +17,6 @@ from mercer.decomposition._separation.state import SeparationTask, Unmixing
 from mercer.decomposition._separation.unmixing import Unmixer
 from mercer.decomposition._separation.whitening import Whitener
 
-__all__ = ["ProjectionPursuit"]
-
 
 class ProjectionPursuit(Unmixer, LimitedEstimator):
     """Find directions whose projections are furthest from a Gaussian, by kurtosis or negentropy.

@@ -30,8 +30,6 @@ from mercer.decomposition._separation.state import (
     rate_at_unit_variance,
 )
 
-__all__ = ["maximise_likelihood"]
-
 # Pairs of steps and gradient changes that L-BFGS keeps; more gain nothing here (Ablin and others use 7).
 _MEMORY = 7
 # The least eigenvalue of a block of the preconditioner: below it, a pair of nearly Gaussian sources has no curvature.

@@ -16,8 +16,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["KINDS", "Score", "UserScore", "make_score"]
-
 # The numbers by which native code knows the scores.
 KINDS = {"tanh": 0, "exp": 1, "cube": 2}
 # Points of the Gauss-Hermite rule for expectations under a Gaussian: exact to rounding for the scores above.
@@ -71,18 +69,16 @@ class UserScore(Score):
         # scikit-learn hands over components as rows, and takes the mean of g' along them or g' itself.
         result = self.function(np.asarray(Y).T, **dict(self.arguments))
         if not (isinstance(result, tuple | list) and len(result) == 2):
-            message = (
+            raise DataError(
                 f"fun must return two arrays, the values of g and of its derivative; got {type(result).__name__}. "
                 f"Return (g, dg)."
             )
-            raise DataError(message)
         score, slope = (np.asarray(part, dtype=np.float64) for part in result)
         if score.shape != Y.T.shape or slope.shape not in ((Y.shape[1],), Y.T.shape):
-            message = (
+            raise DataError(
                 f"fun must return g of the shape {Y.T.shape} that it was given, and its derivative of that shape or "
                 f"its mean over the last axis; got {score.shape} and {slope.shape}. Compute both value by value."
             )
-            raise DataError(message)
         slope = np.broadcast_to(slope[:, None], score.shape) if slope.ndim == 1 else slope
         # G itself is not known; it enters no fixed-point step.
         return np.zeros(Y.shape), score.T, slope.T

@@ -27,8 +27,6 @@ from mercer.decomposition._separation.unmixing import Unmixer
 from mercer.decomposition._separation.whitening import Whitener, WhiteSpace, whiten
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["SecondOrderSeparation"]
-
 # Sources are alike if their autocorrelations differ by less than this many standard errors, root mean square.
 _ALIKE = 4.0
 
@@ -189,18 +187,16 @@ class SecondOrderSeparation(Unmixer, LimitedEstimator):
         given = np.arange(1, self.lags + 1) if np.ndim(self.lags) == 0 else np.asarray(self.lags)
         whole = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu" and (given > 0).all()
         if not whole:
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: lags must be a positive number or positive whole numbers; got {self.lags!r}. "
                 f"Give lags in rows, such as range(1, 11)."
             )
-            raise ParameterError(message)
         longest = int(lengths.max())
         if int(given.max()) >= longest:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: lags must be shorter than the longest recording, {longest} rows; got a lag of "
                 f"{int(given.max())}. Lower lags, or give more rows."
             )
-            raise DataError(message)
         return np.unique(given)
 
     def _describe(self, lags: Array, dtype: Any, state: LaggedSources) -> dict[str, Any]:
@@ -233,12 +229,13 @@ class SecondOrderSeparation(Unmixer, LimitedEstimator):
         alike = np.triu(gaps < _ALIKE * errors, 1)
         if alike.any():
             first, second = (int(number[0]) for number in np.nonzero(alike))
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: the autocorrelations of {int(alike.sum())} pairs of sources, such as {first} "
                 f"and {second}, differ by no more than chance at all lags. Such sources cannot be separated by them: "
-                f"try other lags, or ICA."
+                f"try other lags, or ICA.",
+                UserWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _sum_lagged(subject: str, source: Source, white: WhiteSpace, lags: Array, starts: Array) -> Array:
@@ -271,9 +268,8 @@ def _read_lengths(lengths: Any, n_rows: int) -> Array:
     whole = sizes.ndim == 1 and isinstance(lengths, Sequence | np.ndarray) and sizes.dtype.kind in "iu"
     if not whole or (sizes <= 0).any() or int(sizes.sum()) != n_rows:
         got = int(sizes.sum()) if whole else lengths
-        message = (
+        raise DataError(
             f"SecondOrderSeparation: `lengths` must be positive whole numbers that sum to the number of rows, "
             f"{n_rows}; got {got!r}. Pass one length per recording."
         )
-        raise DataError(message)
     return np.append(0, np.cumsum(sizes))

@@ -13,8 +13,6 @@ from mercer._base.randomness import seed_sequence
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["SourceStability", "measure_stability"]
-
 
 @dataclass(frozen=True)
 class SourceStability:
@@ -78,8 +76,9 @@ def measure_stability(
     """
     check_is_fitted(model)
     if not isinstance(n_resamples, int | np.integer) or n_resamples < 2:
-        message = f"measure_stability: n_resamples must be an integer in [2, inf); got {n_resamples!r}. Raise it."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"measure_stability: n_resamples must be an integer in [2, inf); got {n_resamples!r}. Raise it."
+        )
     X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     n, reference = len(X), np.asarray(model.components_, dtype=np.float64)
     # Similarities of sources follow from the covariance of the rows: no scores are computed.
@@ -93,11 +92,10 @@ def measure_stability(
         fits.append(np.asarray(again.fit(X, **weights).components_, dtype=np.float64))
     found = {len(components) for components in fits}
     if found != {len(reference)}:
-        message = (
+        raise DataError(
             f"measure_stability: every resample must give {len(reference)} sources; some give {min(found)}, because "
             f"their different rows are too few. Give more rows than {n}, or bootstrap=False."
         )
-        raise DataError(message)
     return _cluster(reference, np.stack(fits), covariance)
 
 

@@ -16,19 +16,6 @@ from mercer.decomposition._separation.statistics import ScoreSums, ScoreTotals
 from mercer.decomposition._separation.whitening import Whitener, WhiteSpace, keep_white_rows, whiten
 from mercer.errors import ParameterError
 
-__all__ = [
-    "Evaluation",
-    "Rows",
-    "SeparationTask",
-    "Unmixing",
-    "begin",
-    "certify_gradient",
-    "decorrelate",
-    "evaluate",
-    "measure_curvature",
-    "rate_at_unit_variance",
-]
-
 
 @dataclass(frozen=True)
 class SeparationTask:
@@ -137,11 +124,10 @@ def begin(task: SeparationTask, start: Unmixing | None) -> Any:
     if W is None:
         W = np.random.default_rng(task.seed).normal(size=(count, k))
     elif np.shape(W) != (count, k):
-        message = (
+        raise ParameterError(
             f"{task.whitener.subject}: w_init has invalid shape -- should be ({count}, {k}), one row for each "
             f"component; got {np.shape(W)}. Pass a matrix of that shape, or None."
         )
-        raise ParameterError(message)
     zero = np.zeros(count)
     return rows, Unmixing(white, np.asarray(W, dtype=np.float64), zero, zero, np.ones(count), zero)
 
@@ -157,8 +143,9 @@ def decorrelate(W: Array) -> Array:
     # LAPACK's routine itself: for ten components, what NumPy does around it takes half as long as the factorisation.
     left, _, right, failed = dgesdd(W, full_matrices=0)
     if failed:
-        message = "The singular values of the unmixing matrix did not converge. Scale the rows, or look for NaN."
-        raise np.linalg.LinAlgError(message)
+        raise np.linalg.LinAlgError(
+            "The singular values of the unmixing matrix did not converge. Scale the rows, or look for NaN."
+        )
     return left @ right
 
 

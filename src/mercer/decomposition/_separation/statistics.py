@@ -12,8 +12,6 @@ from mercer._statistic.statistic import fold_sums
 from mercer._types import Array
 from mercer.decomposition._separation.scores import KINDS, Score
 
-__all__ = ["ScoreSums", "ScoreTotals"]
-
 # Values of one array of a tile: 32768 float64 are 256 KiB. The second-level cache holds three of them: the rows, the
 # components and the scores.
 _TILE_VALUES = 2**15

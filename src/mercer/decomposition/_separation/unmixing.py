@@ -16,8 +16,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Unmixer"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Affine:
@@ -96,11 +94,10 @@ class Unmixer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
             source = open_source(X, threads=self._threads())  # type: ignore[attr-defined]
         if source.n_features != self.components_.shape[0]:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
                 f"{self.components_.shape[0]}, one per source; give what transform returned."
             )
-            raise DataError(message)
         mixing = self.mixing_
         if len(excluded := self._check_numbers(exclude)):
             xp = namespace_of(mixing)
@@ -143,11 +140,10 @@ class Unmixer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         numbers, k = np.asarray(exclude), self.components_.shape[0]
         numbers = numbers.astype(np.int64) if numbers.size == 0 else np.atleast_1d(numbers)
         if numbers.dtype.kind not in "iu" or ((numbers < -k) | (numbers >= k)).any():
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: exclude must hold whole numbers from 0 to {k - 1}, one for each source to "
                 f"leave out; got {exclude!r}. Give the columns of the sources in what transform returns."
             )
-            raise ParameterError(message)
         return numbers % k
 
     @property

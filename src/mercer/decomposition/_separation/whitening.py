@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.errors import DataError
 
-__all__ = ["WhiteSpace", "Whitener", "keep_white_rows", "whiten"]
-
 # Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
 _HEAVY = 200
 # Rows are copied to white rows once if they are wider by this factor: a pass is then cheaper by at least as much.
@@ -126,8 +124,7 @@ def _count(task: Whitener, rank: int) -> int:
     """Return the number of components: what was asked for, within the rank of the centred rows."""
     wish = task.n_features if task.n_components is None else task.n_components
     if rank == 0:
-        message = f"{task.subject}: the rows must vary; got n_samples=1 distinct row. Give rows that differ."
-        raise DataError(message)
+        raise DataError(f"{task.subject}: the rows must vary; got n_samples=1 distinct row. Give rows that differ.")
     if (needed := task.n_needed) is not None:
         if needed <= rank:
             return rank
@@ -136,14 +133,14 @@ def _count(task: Whitener, rank: int) -> int:
         return wish
     rule = f"the centred rows have rank {rank} in {task.n_features} columns"
     if task.n_components is not None and task.strict:
-        message = (
+        raise DataError(
             f"{task.subject}: n_components must be at most {rank}, because {rule}; got {wish}. Lower n_components, "
             f"give more rows than columns, or drop columns that are constant or sums of others."
         )
-        raise DataError(message)
-    message = (
+    warnings.warn(
         f"{task.subject}: {rule}; {rank} components are found, not {wish}. Set n_components={rank}, give more rows "
-        f"than columns, or drop columns that are constant or sums of others."
+        f"than columns, or drop columns that are constant or sums of others.",
+        UserWarning,
+        stacklevel=2,
     )
-    warnings.warn(message, UserWarning, stacklevel=2)
     return rank

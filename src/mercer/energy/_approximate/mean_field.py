@@ -8,8 +8,6 @@ from scipy.special import entr, softmax
 
 from mercer.energy._form import PairwiseForm
 
-__all__ = ["MeanFieldSolution", "fit_mean_field"]
-
 
 @dataclass(frozen=True, eq=False)
 class MeanFieldSolution:

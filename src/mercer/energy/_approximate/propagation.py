@@ -8,8 +8,6 @@ from scipy.special import entr, logsumexp, softmax
 
 from mercer.energy._form import PairwiseForm
 
-__all__ = ["BetheSolution", "propagate_beliefs"]
-
 
 @dataclass(frozen=True, eq=False)
 class BetheSolution:

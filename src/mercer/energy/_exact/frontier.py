@@ -14,8 +14,6 @@ from mercer._source.memory import require_memory
 from mercer.energy._exact.plan import Plan, Step
 from mercer.energy._form import PairwiseForm
 
-__all__ = ["FrontierSums"]
-
 
 class FrontierSums:
     """The tables of a model along a plan."""

@@ -7,8 +7,6 @@ from scipy.sparse import csgraph
 
 from mercer.energy._graph import SiteGraph
 
-__all__ = ["Plan", "Step", "make_plan"]
-
 # A greedy search for a narrow order looks at every candidate of every step; beyond this many sites it takes seconds.
 _GREEDY_SITES = 2000
 

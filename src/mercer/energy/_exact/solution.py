@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["ExactSolution", "Thermodynamics"]
-
 
 @dataclass(frozen=True, eq=False)
 class ExactSolution:

@@ -8,8 +8,6 @@ from mercer._native.graph import tree_tables
 from mercer._source.memory import require_memory
 from mercer.energy._form import PairwiseForm
 
-__all__ = ["TreeSums"]
-
 # Samples are drawn in runs of about this many random numbers: a run takes some 20 ms.
 _RUN = 2**20
 

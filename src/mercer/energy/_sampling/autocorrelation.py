@@ -7,8 +7,6 @@ from scipy import fft
 
 from mercer.errors import DataError
 
-__all__ = ["autocorrelation_time", "effective_sample_size"]
-
 # Sums of autocorrelations stop at this many times their own value (Sokal's rule): longer sums only add noise.
 _WINDOW = 3.0
 
@@ -41,11 +39,10 @@ def autocorrelation_time(series: Any) -> float:
     """
     chains = np.atleast_2d(np.asarray(series, dtype=np.float64))
     if chains.ndim != 2 or not chains.shape[1] or not np.all(np.isfinite(chains)):
-        message = (
+        raise DataError(
             f"autocorrelation_time: series must be finite numbers, of shape (n,) or (n_chains, n); "
             f"got shape {np.shape(series)}."
         )
-        raise DataError(message)
     n = chains.shape[1]
     centred = chains - chains.mean()
     # Padded to twice the length, the product of transforms is the sum over all pairs at a lag, without wrapping around.

@@ -9,8 +9,6 @@ from mercer._source.threads import n_threads, run_numbered
 from mercer.energy._form import PairwiseForm
 from mercer.errors import UnsupportedError
 
-__all__ = ["METHODS", "make_mover", "order_sites", "run_chains"]
-
 METHODS = ("heat bath", "metropolis", "swendsen-wang", "wolff")
 # Random numbers are drawn in runs of about this many: 8 MB, and a native call of some 10 ms.
 _RUN = 2**20
@@ -23,11 +21,10 @@ def make_mover(form: PairwiseForm, method: str) -> Mover:
     if method in ("heat bath", "metropolis"):
         return _make_sweeper(form, method)
     if form.n_states > 2 and np.any(form.couplings < 0):
-        message = (
+        raise UnsupportedError(
             f"simulate: clusters of {form.n_states} states need couplings of at least 0; the least is "
             f'{form.couplings.min():g}. Take method="heat bath".'
         )
-        raise UnsupportedError(message)
     return _make_turner(form) if method == "swendsen-wang" else _make_grower(form)
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from mercer.energy._sampling.autocorrelation import autocorrelation_time
 
-__all__ = ["ChainEstimate", "Simulation"]
-
 
 @dataclass(frozen=True)
 class ChainEstimate:

@@ -14,8 +14,6 @@ from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares, take_rows
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["BaggingClassifier", "BaggingRegressor"]
-
 _PARAMETERS = """Parameters
     ----------
     estimator : an object with a method fit or None, default=None
@@ -295,8 +293,9 @@ def _cast_as_rows(X: Any, predicted: np.ndarray) -> np.ndarray:
 def _warn_of_rows_without_score(counts: np.ndarray) -> None:
     """Warn if some rows, with a count of zero, were seen by all members."""
     if (counts == 0).any():
-        message = (
+        warnings.warn(
             "Some inputs do not have OOB scores. This probably means too few estimators were used to compute any "
-            "reliable oob estimates."
+            "reliable oob estimates.",
+            UserWarning,
+            stacklevel=6,
         )
-        warnings.warn(message, UserWarning, stacklevel=6)

@@ -26,8 +26,6 @@ from mercer.ensemble._reweighting.weak_learner import (
 )
 from mercer.errors import ParameterError, UnsupportedError
 
-__all__ = ["BaggingModel"]
-
 
 class BaggingModel(MemberList, Estimator):
     """Members fitted to rows and columns that were drawn for them."""
@@ -130,26 +128,25 @@ class BaggingModel(MemberList, Estimator):
         name, d = type(self).__name__, self.n_features_in_
         size = self.max_samples
         if weight is not None and not self.bootstrap and not self.partition:
-            message = (
+            warnings.warn(
                 f"When fitting {name} with sample_weight it is recommended to use bootstrap=True, got "
-                f"{self.bootstrap}: without replacement, shares of draws are not those of the weights."
+                f"{self.bootstrap}: without replacement, shares of draws are not those of the weights.",
+                UserWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, UserWarning, stacklevel=5)
         if size is None:
             size = n
         elif isinstance(size, float):
             size = self._count_drawn(size, n, weight)
         if not self.bootstrap and size > n:
-            message = (
+            raise ParameterError(
                 f"{name}: Effective max_samples={size} must be <= n_samples={n} to be able to sample without "
                 f"replacement. Lower it, or set bootstrap=True."
             )
-            raise ParameterError(message)
         width = self.max_features
         width = max(1, int(width * d)) if isinstance(width, float) else int(width)
         if width > d:
-            message = f"{name}: max_features must be <= n_features; got {width} for {d} columns. Lower it."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: max_features must be <= n_features; got {width} for {d} columns. Lower it.")
         entropy: Any = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
         # With equal weights the same rows are drawn as without weights.
         share = None if weight is None or np.ptp(weight) == 0 else weight / weight.sum()
@@ -164,31 +161,34 @@ class BaggingModel(MemberList, Estimator):
         # scikit-learn's rule for "few".
         if size < max(10, n ** (1 / 3)):
             cause = "the number of samples" if weight is None else "the total sum of sample weights"
-            message = (
+            warnings.warn(
                 f"Using the fractional value max_samples={share} when {cause} is {total} results in a low number "
-                f"({size}) of bootstrap samples. We recommend passing `max_samples` as an integer."
+                f"({size}) of bootstrap samples. We recommend passing `max_samples` as an integer.",
+                UserWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
         return size
 
     def _check_choice(self, n_before: int) -> None:
         """Raise if parameters contradict each other or the `n_before` members of an earlier fit."""
         name = type(self).__name__
         if self.oob_score and not (self.bootstrap or self.partition):
-            message = f"{name}: Out of bag estimation only available if bootstrap=True; got False. Set oob_score=False."
-            raise UnsupportedError(message)
+            raise UnsupportedError(
+                f"{name}: Out of bag estimation only available if bootstrap=True; got False. Set oob_score=False."
+            )
         if self.oob_score and self.warm_start:
-            message = f"{name}: Out of bag estimate only available if warm_start=False; got True. Set oob_score=False."
-            raise UnsupportedError(message)
+            raise UnsupportedError(
+                f"{name}: Out of bag estimate only available if warm_start=False; got True. Set oob_score=False."
+            )
         if self.n_estimators < n_before:
-            message = (
+            raise ParameterError(
                 f"{name}: n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_before} when "
                 f"warm_start==True; raise it."
             )
-            raise ParameterError(message)
         if n_before and self.n_estimators == n_before:
-            message = "Warm-start fitting without increasing n_estimators does not fit new trees."
-            warnings.warn(message, UserWarning, stacklevel=5)
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.", UserWarning, stacklevel=5
+            )
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

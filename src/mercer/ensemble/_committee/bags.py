@@ -15,8 +15,6 @@ from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
 from mercer.ensemble._reweighting.weak_learner import seed_member, take_columns, take_rows
 
-__all__ = ["BATCH", "NO_BOUND", "BagState", "Bagging", "Draws", "fit_member"]
-
 NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
 # Members between two steps: fixed, so that the steps of a fit do not depend on the threads.
 BATCH = 8

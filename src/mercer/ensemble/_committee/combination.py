@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.reading import read_integer
 from mercer.errors import DataError
 
-__all__ = ["combine_labels", "combine_numbers", "variance_of_average"]
-
 
 def combine_labels(labels: Any, weights: Any = None) -> np.ndarray:
     r"""Return the (weighted) majority of the members' labels, :math:`\arg\max_k \sum_t \alpha_t [h_t(x) = k]`.
@@ -74,15 +72,15 @@ def combine_numbers(values: Any, weights: Any = None, *, normalize: bool = True)
 def _check_weights(name: str, answers: np.ndarray, weights: Any) -> np.ndarray:
     """Return the weights (members,), ones for None; raise if they do not fit the table of predictions."""
     if answers.ndim < 2:
-        message = f"{name}: answers must be a table, rows by members; got shape {answers.shape}. Stack them as columns."
-        raise DataError(message)
+        raise DataError(
+            f"{name}: answers must be a table, rows by members; got shape {answers.shape}. Stack them as columns."
+        )
     checked = np.ones(answers.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
     if checked.shape != (answers.shape[1],) or checked.sum() <= 0:
-        message = (
+        raise DataError(
             f"{name}: weights must be one number for each of {answers.shape[1]} members, with a positive sum; got "
             f"{weights!r}."
         )
-        raise DataError(message)
     return checked
 
 
@@ -112,10 +110,9 @@ def variance_of_average(variance: float, correlation: float, n_members: int) -> 
     # M numbers whose pairs all have one correlation exist from -1 / (M - 1) on: below, their sum has variance < 0.
     least = -1.0 if n_members == 1 else max(-1.0, -1.0 / (n_members - 1))
     if not (0 <= variance < math.inf and least - 1e-9 <= correlation <= 1 + 1e-9):
-        message = (
+        raise DataError(
             f"variance_of_average: variance must be in [0, inf) and correlation in [{least:.6g}, 1], since {n_members} "
             f"numbers cannot all be less correlated; got {variance!r} and {correlation!r}."
         )
-        raise DataError(message)
     correlation = min(max(correlation, least), 1.0)
     return correlation * variance + (1 - correlation) * variance / n_members

@@ -23,8 +23,6 @@ from mercer._source.threads import run_numbered
 from mercer._stored import Stored, mapping, members, part, texts
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["KINDS", "FirstLayer", "GivenRows", "NamedMembers", "check_accepts_weights", "fit_in_parallel", "is_dropped"]
-
 # How estimators of a kind are recognised, by its name in errors.
 KINDS: dict[str, Callable[[Any], bool]] = {"classifier": is_classifier, "regressor": is_regressor}
 
@@ -54,11 +52,10 @@ def check_accepts_weights(member: Any, subject: str) -> None:
     """Raise if the ``fit`` of a member takes no weights."""
     taken = inspect.signature(member.fit).parameters
     if "sample_weight" not in taken and all(entry.kind is not entry.VAR_KEYWORD for entry in taken.values()):
-        message = (
+        raise ParameterError(
             f"{subject}: Underlying estimator {type(member).__name__} does not support sample weights. Repeat the "
             f"rows, or use another estimator."
         )
-        raise ParameterError(message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +115,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
     def n_features_in_(self) -> int:
         """The number of columns, as the first member counted them."""
         if "estimators_" not in vars(self):
-            message = f"{type(self).__name__} object has no attribute n_features_in_"
-            raise AttributeError(message)
+            raise AttributeError(f"{type(self).__name__} object has no attribute n_features_in_")
         return int(self.estimators_[0].n_features_in_)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -174,20 +170,19 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         """Return the members that are not dropped; raise if a name is wrong or a member not of a kind of `KINDS`."""
         subject = type(self).__name__
         if not self.estimators or not _are_pairs(self.estimators):
-            message = (
+            raise ParameterError(
                 f"{subject}: Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, "
                 f"estimator) tuples; got {self.estimators!r}."
             )
-            raise ParameterError(message)
         self._check_names([name for name, _ in self.estimators])
         kept = [(name, member) for name, member in self.estimators if not is_dropped(member)]
         if not kept:
-            message = f"{subject}: All estimators are dropped. At least one is required to be an estimator."
-            raise ParameterError(message)
+            raise ParameterError(f"{subject}: All estimators are dropped. At least one is required to be an estimator.")
         for name, member in kept:
             if kind is not None and not KINDS[kind](member):
-                message = f"{subject}: The estimator {type(member).__name__} should be a {kind}; replace {name!r}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"{subject}: The estimator {type(member).__name__} should be a {kind}; replace {name!r}."
+                )
         return kept
 
     def _check_names(self, names: list[str]) -> None:
@@ -204,22 +199,19 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             else ""
         )
         if fault:
-            message = f"{type(self).__name__}: {fault}"
-            raise ParameterError(message)
+            raise ParameterError(f"{type(self).__name__}: {fault}")
 
     def _check_call(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
         """Raise unless rows are in memory, there are targets, and metadata may be routed."""
         subject = type(self).__name__
         if fit_params and not sklearn.get_config()["enable_metadata_routing"]:
-            message = (
+            raise ParameterError(
                 f"{subject}: passing {sorted(fit_params)} to fit is only supported if enable_metadata_routing=True; "
                 f"call sklearn.set_config(enable_metadata_routing=True) first."
             )
-            raise ParameterError(message)
         check_wrapped_place(self, X, y)
         if y is None:
-            message = f"{subject}: requires y to be passed, but the target y is None. Give the targets."
-            raise DataError(message)
+            raise DataError(f"{subject}: requires y to be passed, but the target y is None. Give the targets.")
 
     def _route_fit(
         self, members: list[tuple[str, Any]], sample_weight: Any, n: int, fit_params: dict[str, Any]
@@ -270,14 +262,12 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             return made if known is None else [str(name) for name in known]
         given = [str(name) for name in input_features]
         if known is not None and given != [str(name) for name in known]:
-            message = f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out.")
         if len(given) != self.n_features_in_:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: input_features should have length equal to number of features "
                 f"({self.n_features_in_}), got {len(given)}. Name every column."
             )
-            raise DataError(message)
         return given
 
     def _predict_members(self, X: Any, predict: Callable[[int], Any]) -> list[Any]:

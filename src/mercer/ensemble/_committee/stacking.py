@@ -13,8 +13,6 @@ from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.errors import ModelFileError
 from mercer.linear_model import LogisticRegression
 
-__all__ = ["StackingClassifier"]
-
 
 class StackingClassifier(ClassifierMixin, StackingModel):
     r"""Stacking of classifiers: one more classifier is fitted to the predictions of the others.
@@ -114,8 +112,9 @@ class StackingClassifier(ClassifierMixin, StackingModel):
             return
         # The final estimator predicts indices into the classes.
         if not np.array_equal(codes, np.arange(len(classes))):
-            message = f"StackingClassifier.final_estimator_ must predict {len(classes)} indices; the file's does not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"StackingClassifier.final_estimator_ must predict {len(classes)} indices; the file's does not."
+            )
 
     @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> np.ndarray:

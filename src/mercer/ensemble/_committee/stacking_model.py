@@ -33,8 +33,6 @@ from mercer.ensemble._committee.named_members import (
 from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.errors import DataError, ModelFileError, ParameterError
 
-__all__ = ["StackState", "StackingModel", "final_has"]
-
 _NO_BOUND = Certificate.none(
     "Each member and the final estimator optimise what they optimise; nothing is optimised over all of them."
 )
@@ -140,11 +138,10 @@ class StackingModel(TransformerMixin, NamedMembers):
         taken = getattr(vars(self).get("final_estimator_"), "n_features_in_", None)
         widths = vars(self).get("_widths", [])
         if isinstance(taken, int) and sum(widths) > taken:
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}._widths must be columns of final_estimator_, which takes {taken}; the file has "
                 f"{sum(widths)}."
             )
-            raise ModelFileError(message)
 
     def _choose_final(self) -> Any:
         """Return the final estimator, not fitted."""
@@ -198,11 +195,10 @@ class StackingModel(TransformerMixin, NamedMembers):
         """Return the final estimator; raise if it is of the wrong kind."""
         final = self._choose_final()
         if not KINDS[self._final_kind](final):
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: 'final_estimator' parameter should be a {self._final_kind}. Got {final!r}; "
                 f"replace it."
             )
-            raise ParameterError(message)
         return final
 
     def _list_final_params(self, final: Any, weight: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
@@ -222,10 +218,9 @@ class StackingModel(TransformerMixin, NamedMembers):
         """Return the folds, the same for all members; None where members are fitted already."""
         if not isinstance(self.cv, str):
             if len(y) == 0:
-                message = (
+                raise DataError(
                     f"{type(self).__name__}: Found array with 0 sample(s), while a minimum of 2 is required; add some."
                 )
-                raise DataError(message)
             return splits(self.cv, X, y, classifier=is_classifier(self))
         for _, member in members:
             check_is_fitted(member)
@@ -238,11 +233,10 @@ class StackingModel(TransformerMixin, NamedMembers):
             if hasattr(member, method):
                 return method
         lacking = " or ".join(_PREFERRED) if wanted == "auto" else wanted
-        message = (
+        raise ParameterError(
             f"{type(self).__name__}: Underlying estimator {name} does not implement the method {lacking}. Ask for "
             f"another, or replace the estimator."
         )
-        raise ParameterError(message)
 
     def _list_attributes(self, state: StackState, methods: list[str], finish: Callable[[Any], Any]) -> dict[str, Any]:
         """Return the fitted attributes that depend on the members of a state."""

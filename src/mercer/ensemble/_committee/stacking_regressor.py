@@ -10,8 +10,6 @@ from mercer._base.scoring import RegressorMixin
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.linear_model import RidgeCV
 
-__all__ = ["StackingRegressor"]
-
 
 class StackingRegressor(RegressorMixin, StackingModel):
     r"""Stacking of regressors: one more regressor is fitted to the predictions of the others.

@@ -17,8 +17,6 @@ from mercer.ensemble._committee.voting_model import VotingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["VotingClassifier"]
-
 
 class VotingClassifier(ClassifierMixin, VotingModel):
     r"""A vote of different classifiers, each fitted to all rows.
@@ -103,17 +101,15 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         """Return the labels (n,); raise if they are of several outputs or no labels at all."""
         kind, name = name_targets(y), type(self).__name__
         if kind in ("unknown", "continuous"):
-            message = (
+            raise DataError(
                 f"{name}: Unknown label type: {kind}. Maybe you are trying to fit a classifier, which expects discrete "
                 f"classes on a regression target with continuous values."
             )
-            raise DataError(message)
         if kind not in ("binary", "multiclass"):
-            message = (
+            raise UnsupportedError(
                 f"{name}: only supports binary or multiclass classification; got {kind}. Multilabel and multi-output "
                 f"classification are not supported: fit one vote for each output."
             )
-            raise UnsupportedError(message)
         return flatten_targets(y)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
@@ -139,8 +135,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     def _check_soft(self) -> bool:
         """Raise AttributeError if members vote by labels."""
         if self.voting == "hard":
-            message = f"predict_proba is not available when voting={self.voting!r}"
-            raise AttributeError(message)
+            raise AttributeError(f"predict_proba is not available when voting={self.voting!r}")
         return True
 
     @available_if(_check_soft)
@@ -193,11 +188,10 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         """
         names, prefix = self._list_names(), type(self).__name__.lower()
         if self.voting == "soft" and not self.flatten_transform:
-            message = (
+            raise UnsupportedError(
                 f"{type(self).__name__}: get_feature_names_out is not supported when `voting='soft'` and "
                 f"`flatten_transform=False`; set flatten_transform=True."
             )
-            raise UnsupportedError(message)
         self._read_column_names(input_features)
         if self.voting == "soft":
             names = [f"{name}{index}" for name in names for index in range(len(self.classes_))]

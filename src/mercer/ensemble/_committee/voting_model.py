@@ -15,8 +15,6 @@ from mercer.ensemble._committee.bags import NO_BOUND, BagState
 from mercer.ensemble._committee.named_members import FirstLayer, GivenRows, NamedMembers, fit_in_parallel, is_dropped
 from mercer.errors import ParameterError
 
-__all__ = ["VotingModel"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Voting:
@@ -85,18 +83,16 @@ class VotingModel(TransformerMixin, NamedMembers):
         if self.weights is None:
             return
         if len(self.weights) != len(self.estimators):
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: Number of `estimators` and weights must be equal; got {len(self.weights)} "
                 f"weights, {len(self.estimators)} estimators."
             )
-            raise ParameterError(message)
         weights = np.asarray(self._list_weights(), dtype=np.float64)
         if not (np.isfinite(weights).all() and weights.sum() > 0):
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: weights must be finite, with a positive sum over the estimators that are not "
                 f"dropped; got {self.weights!r}."
             )
-            raise ParameterError(message)
 
     def _list_weights(self) -> list[float] | None:
         """Return the weights of the fitted members, or before a fit of those that are not dropped."""

@@ -10,8 +10,6 @@ from mercer._base.wrapping import float_type
 from mercer.ensemble._committee.combination import combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel
 
-__all__ = ["VotingRegressor"]
-
 
 class VotingRegressor(RegressorMixin, VotingModel):
     r"""The weighted mean of different regressors, each fitted to all rows.

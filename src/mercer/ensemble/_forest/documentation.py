@@ -1,7 +1,5 @@
 """The parts of the documentation that the random forests and the extremely randomised trees share."""
 
-__all__ = ["SHARED"]
-
 _LIMITS = """max_depth : an integer in [0, inf) or None, default=None
         Most splits from the root to a leaf; 0 gives one leaf, and None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2

@@ -7,8 +7,6 @@ from mercer.ensemble._forest.documentation import SHARED
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
-__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
-
 
 class ExtraTreesClassifier(ForestClassifier):
     """Extremely randomised trees for classification: each split is the best of a few drawn at random.

@@ -22,8 +22,6 @@ from mercer._source.threads import run_taken
 from mercer._types import Array
 from mercer.ensemble._forest.tree_settings import TreeSettings
 
-__all__ = ["Bootstrap", "ForestGrowth", "ForestState"]
-
 # A tree, the impurity of its leaves, the rows it has not seen, and its predictions of them.
 GrownTree = tuple[BinaryTree, float, Array, Array]
 # No tree is begun later than these seconds after a batch: threads then wait for the slowest tree, and steps are taken.

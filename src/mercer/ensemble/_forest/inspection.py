@@ -15,8 +15,6 @@ from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.errors import DataError
 
-__all__ = ["FittedForest"]
-
 # The packed trees of each forest that has predicted, with the list of trees from which they were made.
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
 
@@ -153,11 +151,10 @@ class FittedForest(TreeEnsemble):
         """
         rows = np.asarray(self._check_rows(X))
         if self._n_drawn is None or len(rows) != self._n_rows:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: permutation_importance needs rows that trees did not see: fit with "
                 f"bootstrap=True and give the {getattr(self, '_n_rows', 0)} rows of the fit; got {len(rows)}."
             )
-            raise DataError(message)
         y = np.asarray(y)
         losses = np.zeros(self.n_features_in_)
         for seed, member, drawn in zip(self._member_seeds, self.estimators_, self.estimators_samples_):

@@ -16,8 +16,6 @@ from mercer.ensemble._forest.growth import ForestGrowth, ForestState
 from mercer.ensemble._forest.model import ForestModel, average_unseen
 from mercer.errors import DataError
 
-__all__ = ["ForestClassifier", "ForestRegressor"]
-
 
 class ForestClassifier(ClassifierMixin, ForestModel):
     """A forest of classification trees."""
@@ -108,12 +106,11 @@ class ForestClassifier(ClassifierMixin, ForestModel):
             return
         kind = type_of_target(problem.y)
         if kind == "multiclass-multioutput":
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The type of target cannot be used to compute OOB estimates. Got {kind} while "
                 f"only the following are supported: continuous, continuous-multioutput, binary, multiclass, "
                 f"multilabel-indicator. Fit one forest for each output."
             )
-            raise DataError(message)
 
     def _list_oob_attributes(self, state: ForestState, problem: Problem) -> dict[str, Any]:
         shares = average_unseen(state).reshape(len(state.oob_counts), len(problem.classes), -1)

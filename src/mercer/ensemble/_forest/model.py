@@ -24,8 +24,6 @@ from mercer.ensemble._forest.inspection import FittedForest
 from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.errors import ParameterError
 
-__all__ = ["DRAWN", "ForestModel"]
-
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
 # about one row, and a search by sorting costs no more.
 _COARSE_ROWS = 256
@@ -150,27 +148,26 @@ class ForestModel(MultiOutputMixin, FittedForest):
     def _check_targets(self, problem: Problem) -> None:
         """Warn of targets in a column; with `oob_score`, raise if their kind has no score."""
         if problem.y.ndim == 2 and problem.y.shape[1] == 1:
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: A column-vector y was passed when a 1d array was expected. Please change the "
-                f"shape of y to (n_samples,), for example using ravel()."
+                f"shape of y to (n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, DataConversionWarning, stacklevel=5)
 
     def _check_bootstrap(self) -> None:
         """Raise if a parameter is set that needs a bootstrap."""
         name = type(self).__name__
         if not self.bootstrap and self.oob_score:
-            message = (
+            raise ParameterError(
                 f"{name}: oob_score needs bootstrap=True; got False. Out of bag estimation only available if "
                 f"bootstrap=True."
             )
-            raise ParameterError(message)
         if not self.bootstrap and self.max_samples is not None:
-            message = (
+            raise ParameterError(
                 f"{name}: `max_sample` cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set "
                 f"`max_sample=None`; got {self.max_samples!r}."
             )
-            raise ParameterError(message)
 
     def _read_earlier_trees(self) -> ForestState | None:
         """Return the trees of the last fit if a warm start continues it, else None."""
@@ -178,11 +175,10 @@ class ForestModel(MultiOutputMixin, FittedForest):
             return None
         trees = [member.tree_ for member in self.estimators_]
         if len(trees) > self.n_estimators:
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={len(trees)} when warm_start==True; raise it."
             )
-            raise ParameterError(message)
         return ForestState(trees, self._oob_sums, self._oob_counts)
 
     def _make_growth(self, problem: Problem, weighted: bool, earlier: ForestState | None, threads: int) -> ForestGrowth:
@@ -219,12 +215,13 @@ class ForestModel(MultiOutputMixin, FittedForest):
         drawn = max(int(self.max_samples * total), 1)
         if drawn < max(10, n ** (1 / 3)):
             cause = f"the number of samples is {n}" if weight is None else f"the total sum of sample weights is {total}"
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: Using the fractional value max_samples={self.max_samples} when {cause} "
                 f"results in a low number ({drawn}) of bootstrap samples. We recommend passing `max_samples` as an "
-                f"integer instead."
+                f"integer instead.",
+                UserWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
         return drawn
 
     def _list_attributes(self, state: ForestState, problem: Problem, growth: ForestGrowth) -> dict[str, Any]:
@@ -267,12 +264,13 @@ class ForestModel(MultiOutputMixin, FittedForest):
 
     def _warn_of_rows_without_score(self, counts: Array) -> None:
         """Warn that some rows, with a count of zero, were seen by all trees."""
-        message = (
+        warnings.warn(
             f"{type(self).__name__}: Some inputs do not have OOB scores. This probably means too few trees were used "
             f"to compute any reliable OOB estimates; {int((counts == 0).sum())} of {len(counts)} rows were seen by all "
-            f"trees. Raise n_estimators."
+            f"trees. Raise n_estimators.",
+            UserWarning,
+            stacklevel=5,
         )
-        warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def average_unseen(state: ForestState) -> Array:

@@ -13,8 +13,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
-__all__ = ["PackedForest"]
-
 # Rows of one call: few enough that many threads have work.
 _RUN = 1024
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows

@@ -9,8 +9,6 @@ from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import DRAWN, ForestModel
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["RandomForestClassifier", "RandomForestRegressor"]
-
 
 class RandomForestClassifier(ForestClassifier):
     """A random forest of classification trees: the mean of trees grown on different samples of rows and features.

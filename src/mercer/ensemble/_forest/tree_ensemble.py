@@ -12,8 +12,6 @@ from mercer._base.validation import check_rows
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["TreeEnsemble"]
-
 
 class TreeEnsemble(Estimator):
     """An ensemble whose trees grow on ranks of the values."""
@@ -30,11 +28,10 @@ class TreeEnsemble(Estimator):
         members = vars(self).get("_members", vars(self).get("estimators_", ()))
         shapes = {(member.tree_.n_features, *member.tree_.value.shape[1:]) for member in members}
         if len(shapes) > 1 or any(shape[0] != self.n_features_in_ for shape in shapes):
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}: its trees must all read {self.n_features_in_} columns and have values of one "
                 f"shape; the file's do not."
             )
-            raise ModelFileError(message)
 
     def _check_rows(self, X: Any) -> Array:
         """Return rows to predict, checked; those of a NumPy array need fewer checks."""

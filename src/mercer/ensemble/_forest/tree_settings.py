@@ -16,8 +16,6 @@ from mercer._solver.tree.search import Room
 from mercer._solver.tree.whole_growth import grow_whole
 from mercer._types import Array
 
-__all__ = ["TreeSettings"]
-
 
 @dataclass(frozen=True, eq=False)
 class TreeSettings:

@@ -17,8 +17,6 @@ from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, Log
 from mercer.ensemble._histogram.scores import squeeze_scores
 from mercer.errors import DataError
 
-__all__ = ["GradientBoostingClassifier"]
-
 # Keeps probabilities away from 0 and 1, where the log-odds are infinite.
 _TINY = np.finfo(np.float64).eps
 
@@ -85,11 +83,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
         if self.loss == "exponential" and n_classes > 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: loss='exponential' is only suitable for a binary classification problem; got "
                 f"{n_classes} classes. Use loss='log_loss'."
             )
-            raise DataError(message)
         if self.loss == "exponential":
             return ExponentialLoss()
         return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
@@ -97,11 +94,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
         classes, indices = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: y contains {len(classes)} class after sample_weight trimmed classes with zero "
                 f"weights, while a minimum of 2 classes are required. Add rows of another class."
             )
-            raise DataError(message)
         return indices.astype(np.float64), {"classes_": classes, "n_classes_": len(classes)}
 
     def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:

@@ -1,7 +1,5 @@
 """The parts of the documentation that both gradient boosting estimators share."""
 
-__all__ = ["SHARED"]
-
 _ROUNDS = r"""learning_rate : a number in [0, inf), default=0.1
         The factor :math:`\nu` of each tree's values.
     n_estimators : an integer in [1, inf), default=100

@@ -32,8 +32,6 @@ from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.errors import DataError, ParameterError
 from mercer.tree import DecisionTreeRegressor
 
-__all__ = ["GradientModel", "InitialModel"]
-
 # The packed trees of each model that has predicted, by score, with the list of trees from which they were made.
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], list[PackedForest]]]" = WeakKeyDictionary()
 # The parameters that an ensemble passes to its trees.
@@ -140,8 +138,11 @@ class GradientModel(TreeEnsemble):
         self
         """
         if self.criterion != "deprecated":
-            message = f"{type(self).__name__}: criterion is deprecated and has no effect; leave it out."
-            warnings.warn(message, FutureWarning, stacklevel=4)
+            warnings.warn(
+                f"{type(self).__name__}: criterion is deprecated and has no effect; leave it out.",
+                FutureWarning,
+                stacklevel=4,
+            )
         warm = self.warm_start and "_members" in vars(self)
         problem = open_problem(self, X, y, sample_weight)
         # Rows of weight zero are left out: they must change neither the classes nor the split of rows.
@@ -231,11 +232,10 @@ class GradientModel(TreeEnsemble):
         """Return the rounds of the last fit, which a warm start continues."""
         n_rounds = len(self._members) // loss.n_scores
         if self.n_estimators < n_rounds:
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: n_estimators={self.n_estimators} must be larger or equal to "
                 f"estimators_.shape[0]={n_rounds} when warm_start==True; raise it."
             )
-            raise ParameterError(message)
         return GradientState(
             tuple(member.tree_ for member in self._members),
             tuple(self.train_score_.tolist()),
@@ -255,11 +255,10 @@ class GradientModel(TreeEnsemble):
         options = {"test_size": self.validation_fraction, "stratify": labels, "random_state": seed}
         training, held = train_test_split(np.arange(len(y)), **options)
         if labels is not None and len(np.unique(y[training])) < len(np.unique(y)):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The training data after the early stopping split is missing some classes. "
                 f"Try using another random seed, or a smaller validation_fraction than {self.validation_fraction}."
             )
-            raise DataError(message)
         # Rows keep their order, and so do the sums over them.
         return np.sort(training), np.sort(held)
 
@@ -272,14 +271,14 @@ class GradientModel(TreeEnsemble):
             baseline = loss.baseline(y, weight)
             return InitialModel(self._fit_constant(X, y, weight, baseline), baseline)
         if not hasattr(self.init, self._initial_method) or isinstance(self.init, type):
-            message = f"{name}: init must be a model with fit and {self._initial_method}; got {self.init!r}. Give one."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{name}: init must be a model with fit and {self._initial_method}; got {self.init!r}. Give one."
+            )
         if weight is not None and not has_fit_parameter(self.init, "sample_weight"):
-            message = (
+            raise DataError(
                 f"{name}: The initial estimator {type(self.init).__name__} does not support sample weights; fit "
                 f"without them, or give another."
             )
-            raise DataError(message)
         options = {} if weight is None else {"sample_weight": weight}
         return InitialModel(clone(self.init).fit(X, y, **options), None)
 
@@ -336,8 +335,7 @@ class GradientModel(TreeEnsemble):
     def estimators_(self) -> Array:  # type: ignore[override]
         """The trees, of shape (n_estimators_, n_trees_per_iteration_)."""
         if "_members" not in vars(self):
-            message = f"{type(self).__name__} has no attribute 'estimators_' before it is fitted."
-            raise AttributeError(message)
+            raise AttributeError(f"{type(self).__name__} has no attribute 'estimators_' before it is fitted.")
         members = np.empty(len(self._members), dtype=object)
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)

@@ -13,8 +13,6 @@ from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GradientModel
 from mercer.ensemble._histogram.losses import AbsoluteLoss, BoostingLoss, HuberLoss, QuantileLoss, SquaredLoss
 
-__all__ = ["GradientBoostingRegressor"]
-
 
 class GradientBoostingRegressor(RegressorMixin, GradientModel):
     r"""Gradient boosting of regression trees, with exact splits.

@@ -18,8 +18,6 @@ from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.ensemble._histogram.losses import BoostingLoss, LogisticLoss, SoftmaxLoss, SquaredLoss
 from mercer.ensemble._histogram.sample import draw_uniform
 
-__all__ = ["EarlyStopping", "GradientRounds", "GradientState", "ScoredRows", "make_tree_seed"]
-
 # Rows in a block of native code that computes gradients.
 _UNIT = 8192
 # A regression tree has one output with one value.

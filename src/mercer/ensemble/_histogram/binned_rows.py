@@ -9,8 +9,6 @@ from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.rows import RowSet
 
-__all__ = ["BinnedRows"]
-
 # Most rows in a block: their bins, gradients and the histogram share the second-level cache.
 _MOST_ROWS = 8192
 # Blocks are halved down to this size where there would be too few for many threads. On 500 000 x 30 values that costs

@@ -13,8 +13,6 @@ from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["BinAssignment", "BinMap", "learn_bins", "sample_rows"]
-
 # Rows from which quantiles are computed: about 256 for each of 255 bins. More rows make no better trees.
 _SAMPLE = 2**16
 
@@ -48,8 +46,9 @@ class BinMap:
         """Raise ModelFileError if a column has more bins than edges allow, or their number is not 2^k - 1."""
         width = self.edges.shape[1]
         if width & (width + 1) or self.counts.max(initial=1) > width + 1:
-            message = "BinMap.edges must have 2^k - 1 edges a column, enough for all bins; the file's has not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                "BinMap.edges must have 2^k - 1 edges a column, enough for all bins; the file's has not."
+            )
 
     @property
     def offsets(self) -> Array:
@@ -147,8 +146,7 @@ def _check_known(source: Source, X: Array, rows: Array) -> None:
     if not np.isnan(X[rows[:1]] if len(rows) < len(X) else X[:1]).all():
         return
     if np.isnan(X[rows] if len(rows) < len(X) else X).all():
-        message = f"{source.subject}: X holds nothing but NaN; give rows with a column that has values."
-        raise DataError(message)
+        raise DataError(f"{source.subject}: X holds nothing but NaN; give rows with a column that has values.")
 
 
 def _find_edges(column: Array, weight: Array | None, max_bins: int) -> Array:

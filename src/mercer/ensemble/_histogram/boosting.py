@@ -37,8 +37,6 @@ from mercer.ensemble._histogram.tree_builder import TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["HistBoosting"]
-
 
 class HistBoosting(HistParameters):
     """Base of the histogram boosting estimators."""
@@ -186,11 +184,10 @@ class HistBoosting(HistParameters):
             return BoostingState(loss.baseline(rows.y, rows.weight), (), (), (), (seed,))
         n_rounds = len(earlier.trees) // loss.n_scores
         if self.max_iter < n_rounds:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: max_iter={self.max_iter} must be larger than or equal to n_iter_={n_rounds} "
                 f"when warm_start==True; raise it, or fit afresh."
             )
-            raise DataError(message)
         return replace(earlier, ended="")
 
     def _make_limits(self, loss: BoostingLoss, categorical: Array, max_leaf_nodes: int | None) -> TreeLimits:
@@ -254,13 +251,15 @@ class HistBoosting(HistParameters):
         columns = [(forest.words >> 8) & 0xFFFFFF, *(tree.feature for tree in self._state.trees)]
         outputs = forest.outputs.max(initial=-1)
         if any(part.max(initial=-1) >= d for part in columns) or outputs >= len(self._baseline):
-            message = f"{type(self).__name__}: its trees must read {d} columns and add to its scores; they do not."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{type(self).__name__}: its trees must read {d} columns and add to its scores; they do not."
+            )
         classes, scores = vars(self).get("classes_"), len(self._baseline)
         # Two classes share one score.
         if classes is not None and scores != (len(classes) if len(classes) > 2 else 1):
-            message = f"{type(self).__name__}: classes_ must match its {scores} scores; it has {len(classes)} labels."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{type(self).__name__}: classes_ must match its {scores} scores; it has {len(classes)} labels."
+            )
 
     def _check_fitted(self) -> None:
         # Looking up one name costs a hundredth of scikit-learn's check, which takes as long as half a row.
@@ -320,11 +319,10 @@ class HistBoosting(HistParameters):
         """Raise unless the packed trees are as large as the trees themselves: contributions walk both at once."""
         sizes = [len(tree.left) for tree in self._state.trees]
         if not np.array_equal(self._forest.roots, np.cumsum([0, *sizes])[:-1]) or len(self._forest.words) != sum(sizes):
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}: its packed trees must be those of its state; a file or an assignment has put "
                 f"others there. Fit the model again."
             )
-            raise ModelFileError(message)
 
     @property
     def feature_importances_(self) -> Array:
@@ -346,17 +344,14 @@ def check_validation(subject: str, validation: tuple[Any, Any, Any], early_stopp
     """Raise if validation rows come without targets, or the other way round, or without early stopping."""
     X, y, _ = validation
     if X is not None and y is None:
-        message = f"{subject}: X_val is provided, but y_val was not provided; give both."
-        raise DataError(message)
+        raise DataError(f"{subject}: X_val is provided, but y_val was not provided; give both.")
     if X is None and y is not None:
-        message = f"{subject}: y_val is provided, but X_val was not provided; give both."
-        raise DataError(message)
+        raise DataError(f"{subject}: y_val is provided, but X_val was not provided; give both.")
     if X is not None and early_stopping is False:
-        message = (
+        raise DataError(
             f"{subject}: X_val and y_val are passed to fit while at the same time early_stopping is False; drop them, "
             f"or set early_stopping=True."
         )
-        raise DataError(message)
 
 
 def _list_fixed_attributes(

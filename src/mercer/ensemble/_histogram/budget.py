@@ -12,8 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import ParameterError
 
-__all__ = ["Plan", "plan_rounds", "read_plan"]
-
 # Parameters that a budget decides, so that the user must not set them.
 _DECIDED = (
     *("learning_rate", "max_iter", "max_leaf_nodes", "early_stopping", "validation_fraction", "n_iter_no_change"),
@@ -122,11 +120,10 @@ def _check_left_to_budget(model: Any) -> None:
     for name in _DECIDED:
         value = getattr(model, name)
         if value != known[name].default:
-            message = (
+            raise ParameterError(
                 f"{type(model).__name__}: {name} must be left at {known[name].default!r} with budget={model.budget!r}, "
                 f"which decides it; got {value!r}. Leave out one of the two."
             )
-            raise ParameterError(message)
 
 
 def _make_trial(model: Any, leaves: int, rate: float, n_rows: int, seed: int) -> Any:

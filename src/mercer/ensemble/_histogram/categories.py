@@ -16,8 +16,6 @@ from mercer._solver.tree.categories import find_codes, is_frame, mark_categorica
 from mercer._source import Source, place_of
 from mercer._types import Array
 
-__all__ = ["Categories", "FrameCategories", "chance_gain", "learn_categories", "read_frame"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from mercer.ensemble._histogram.rows import Targets, encode_labels, read_column
 from mercer.ensemble._histogram.scores import Labels, squeeze_scores
 from mercer.errors import DataError
 
-__all__ = ["HistGradientBoostingClassifier"]
-
 
 class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     r"""Gradient boosting of classification trees on binned columns.
@@ -68,11 +66,10 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         n_classes = len(targets.classes)
         if self.loss == "exponential":
             if n_classes > 2:
-                message = (
+                raise DataError(
                     f"{type(self).__name__}: loss='exponential' is only suitable for a binary classification problem; "
                     f"got {n_classes} classes. Use loss='log_loss'."
                 )
-                raise DataError(message)
             return ExponentialLoss()
         return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
 
@@ -85,11 +82,10 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         weighted = labels if weight is None else labels[weight > 0]
         classes = distinct if weight is None else _list_distinct(weighted)
         if len(classes) < 2:
-            message = (
+            raise DataError(
                 f"{name}: rows of at least 2 classes are needed, but those of positive weight have only one class: "
                 f"{classes.tolist()[0]!r}. Add rows of another."
             )
-            raise DataError(message)
         if self.class_weight is not None:
             by_class = compute_class_weight(self.class_weight, classes=classes, y=weighted, sample_weight=None)
             # Labels that occur with weight zero only have no class; their factor does not matter.

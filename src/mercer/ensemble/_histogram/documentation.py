@@ -1,7 +1,5 @@
 """The part of the documentation that both histogram boosting estimators share."""
 
-__all__ = ["SHARED"]
-
 _TREES = r"""learning_rate : a number in (0, inf), default=0.1
         The factor :math:`\nu` of each tree's values.
     max_iter : an integer in [1, inf), default=100

@@ -9,8 +9,6 @@ from mercer.ensemble._histogram.categories import chance_gain
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.workers import Workers
 
-__all__ = ["Gradients"]
-
 # Stands for weights of one in native code.
 _NO_WEIGHT = np.empty(0)
 

@@ -14,21 +14,6 @@ from mercer._native.boosting import boosting_gradients
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = [
-    "AbsoluteLoss",
-    "BoostingLoss",
-    "ExponentialLoss",
-    "GammaLoss",
-    "HuberLoss",
-    "LogisticLoss",
-    "PoissonLoss",
-    "QuantileLoss",
-    "SoftmaxLoss",
-    "SquaredLoss",
-    "compute_mean",
-    "compute_quantile",
-]
-
 # Keeps shares of classes away from 0 and 1, where the log-odds are infinite.
 _TINY = np.finfo(np.float64).eps
 

@@ -6,8 +6,6 @@ from mercer._base import LimitedEstimator
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Seed, Text, parameter
 
-__all__ = ["HistParameters"]
-
 
 class HistParameters(LimitedEstimator):
     """An estimator with the parameters of histogram boosting."""

@@ -24,8 +24,6 @@ from mercer.ensemble._histogram.losses import (
 from mercer.ensemble._histogram.rows import Targets, read_column
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["HistGradientBoostingRegressor"]
-
 
 class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     r"""Gradient boosting of regression trees on binned columns.
@@ -74,8 +72,9 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     def _choose_loss(self, targets: Targets) -> BoostingLoss:
         if self.loss == "quantile":
             if self.quantile is None:
-                message = f"{type(self).__name__}: quantile must be a number in [0, 1] with loss='quantile'; got None."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"{type(self).__name__}: quantile must be a number in [0, 1] with loss='quantile'; got None."
+                )
             return QuantileLoss(quantile=float(self.quantile))
         if self.loss == "huber":
             return HuberLoss(quantile=0.9 if self.quantile is None else float(self.quantile))
@@ -85,18 +84,19 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     def _read_targets(self, source: Source) -> Targets:
         y = read_column(source, "y")
         if y.ndim > 1:
-            message = f"{type(self).__name__}: y should be a 1d array; got shape {y.shape}. Fit one model per column."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: y should be a 1d array; got shape {y.shape}. Fit one model per column."
+            )
         y = y.astype(np.float64)
         if self.loss == "gamma" and not np.all(y > 0):
-            message = f"{type(self).__name__}: loss='gamma' requires strictly positive y. Got {y.min():g}; shift y."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: loss='gamma' requires strictly positive y. Got {y.min():g}; shift y."
+            )
         if self.loss == "poisson" and not (np.all(y >= 0) and y.sum() > 0):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: loss='poisson' requires non-negative y and sum(y) > 0. Got the least value "
                 f"{y.min():g}; drop the rows that are no counts."
             )
-            raise DataError(message)
         return Targets(type(self).__name__, y, read_column(source, "weight") if source.has_weight else None)
 
     def predict(self, X: Any) -> Array:

@@ -12,8 +12,6 @@ from mercer.ensemble._histogram.bins import BinAssignment, BinMap, learn_bins, s
 from mercer.ensemble._histogram.categories import Categories, learn_categories
 from mercer.errors import DataError
 
-__all__ = ["PreparedRows", "RowSet", "Targets", "encode_labels", "gather", "prepare_rows", "read_column"]
-
 
 @dataclass(frozen=True, eq=False)
 class Targets:
@@ -56,11 +54,10 @@ def encode_labels(subject: str, y: Array, classes: Array, weight: Array | None =
     if weight is not None:
         unknown &= weight > 0
     if unknown.any():
-        message = (
+        raise DataError(
             f"{subject}: the validation rows must have labels of the training rows; got "
             f"{np.unique(y[unknown]).tolist()}, known are {classes.tolist()}. Drop those rows."
         )
-        raise DataError(message)
     return index.astype(np.float64)
 
 

@@ -5,8 +5,6 @@ from scipy.stats import binom
 
 from mercer._types import Array
 
-__all__ = ["draw_counts", "draw_uniform", "make_row_seed"]
-
 # 2**64 over the golden ratio: the increment of splitmix64.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

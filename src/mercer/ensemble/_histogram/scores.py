@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.ensemble._histogram.tree import BoostedTree, Forest
 from mercer.errors import DataError
 
-__all__ = ["Contributions", "Labels", "Predictions", "Scores", "squeeze_scores"]
-
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -44,10 +42,10 @@ class Scores:
         # The trees of a damaged file may ask for columns or scores that do not exist.
         columns, outputs = forest.reach
         if X.shape[1] < columns or len(self.baseline) < outputs:
-            message = f"the trees read {columns} columns and add to {outputs} scores; got {X.shape[1]} and " + (
-                f"{len(self.baseline)}. Give rows like those of the fit."
+            raise DataError(
+                f"the trees read {columns} columns and add to {outputs} scores; got {X.shape[1]} and "
+                + (f"{len(self.baseline)}. Give rows like those of the fit.")
             )
-            raise DataError(message)
         boosting_forest.add_scores(
             *(X, forest.words, forest.thresholds, forest.values, forest.sets),
             *(forest.roots, forest.depths, forest.outputs, scores),

@@ -18,8 +18,6 @@ from mercer.ensemble._histogram.validation import EarlyStopping, ValidationScore
 from mercer.ensemble._histogram.workers import Workers
 from mercer.errors import CheckpointError
 
-__all__ = ["Boosting", "BoostingState", "sum_trees"]
-
 _NO_BOUND = Certificate.none(
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."
@@ -99,8 +97,9 @@ class Boosting:
         """Raise if a tree of a checkpoint reads a column that the rows have not: native code would follow it."""
         d = len(self.rows.bins.counts)
         if any(tree.feature.max(initial=-1) >= d for tree in state.trees):
-            message = f"Checkpoint: trees must split the {d} columns of the rows; some split others. Delete the file."
-            raise CheckpointError(message)
+            raise CheckpointError(
+                f"Checkpoint: trees must split the {d} columns of the rows; some split others. Delete the file."
+            )
 
     def _grow_round(self, state: BoostingState, builder: TreeBuilder, gradients: Gradients) -> list[BoostedTree]:
         """Grow a tree for each score, and move the scores by them."""

@@ -5,8 +5,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_boosted_nodes", "check_packed_nodes"]
-
 
 def check_boosted_nodes(left: Array) -> None:
     """Raise ModelFileError unless left children, and right ones next to them, come after their parents, each once."""
@@ -15,8 +13,7 @@ def check_boosted_nodes(left: Array) -> None:
     valid = count > 0 and bool((first > inner).all()) and (not len(inner) or int(first.max()) + 1 < count)
     # Left children that differ may still be right ones of others: both are counted.
     if not valid or (len(inner) and np.bincount(np.concatenate([first, first + 1])).max() > 1):
-        message = "BoostedTree.left must lead to two nodes after each inner node; the file's does not."
-        raise ModelFileError(message)
+        raise ModelFileError("BoostedTree.left must lead to two nodes after each inner node; the file's does not.")
 
 
 def check_packed_nodes(words: Array, thresholds: Array, n_sets: int, roots: Array, depths: Array) -> None:
@@ -40,5 +37,4 @@ def check_packed_nodes(words: Array, thresholds: Array, n_sets: int, roots: Arra
         chosen = thresholds[(words & 2) != 0]
         valid = valid and bool((chosen >= 0).all() and (chosen < n_sets).all())
     if not valid:
-        message = "Forest.words must lead from each root to later nodes of its tree; the file's do not."
-        raise ModelFileError(message)
+        raise ModelFileError("Forest.words must lead from each root to later nodes of its tree; the file's do not.")

@@ -2,8 +2,6 @@
 
 from mercer._stored import Stored, alike, anything, flags, floats, integers, part, size
 
-__all__ = ["BOOSTING"]
-
 BOOSTING: dict[str, Stored] = {
     "_bins": part("BinMap"),
     "_categories": part("Categories", "none"),

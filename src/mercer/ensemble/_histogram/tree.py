@@ -14,8 +14,6 @@ from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.soundness import check_boosted_nodes, check_packed_nodes
 
-__all__ = ["BoostedTree", "Forest", "pack_trees", "read_tree"]
-
 # Flags in the lowest byte of a packed node.
 _MISSING_LEFT = 1
 _CATEGORICAL = 2

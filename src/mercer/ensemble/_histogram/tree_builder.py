@@ -12,8 +12,6 @@ from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.tree import BoostedTree, read_tree
 from mercer.ensemble._histogram.workers import Workers
 
-__all__ = ["TreeBuilder", "TreeLimits"]
-
 
 @dataclass(frozen=True, eq=False)
 class TreeLimits:

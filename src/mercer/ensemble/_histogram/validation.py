@@ -14,8 +14,6 @@ from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets
 from mercer.ensemble._histogram.tree import BoostedTree
 
-__all__ = ["EarlyStopping", "ValidationScores", "add_tree", "make_state_scorer"]
-
 # Rows in a block: a few hundred microseconds of native code and NumPy, so that handing it out costs little.
 _UNIT = 4096
 # Most training rows that the user's scorer sees, as in scikit-learn.

@@ -10,8 +10,6 @@ from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 
-__all__ = ["Workers"]
-
 # What boosting_leaves returns after it opened a leaf: its children are to be searched.
 _SEARCH = 2
 # As above: there is no room for the children.

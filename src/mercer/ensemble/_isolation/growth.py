@@ -14,8 +14,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.ensemble._isolation.trees import IsolationTrees, join_nodes, make_no_trees
 
-__all__ = ["IsolationGrowth", "Sampling"]
-
 # Rows times levels that one native call splits: about half a millisecond.
 _CALL = 2**16
 # Native calls of one step, which worker threads share.

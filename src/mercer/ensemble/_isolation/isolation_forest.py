@@ -23,8 +23,6 @@ from mercer.ensemble._isolation.trees import IsolationTrees, PathScores, average
 from mercer.errors import ParameterError
 from mercer.tree import ExtraTreeRegressor
 
-__all__ = ["IsolationForest"]
-
 # Rows in the sample of a tree unless `max_samples` says otherwise: more rows hide outliers among others (masking).
 _FEW_SAMPLES = 256
 # Up to this number of rows, starting threads would take longer than the walk through the trees.
@@ -261,17 +259,15 @@ class IsolationForest(Detector, Estimator):
             return None
         trees = self.trees_
         if len(trees) > self.n_estimators:
-            message = (
+            raise ParameterError(
                 f"IsolationForest: n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={len(trees)} when warm_start==True; raise it."
             )
-            raise ParameterError(message)
         if trees.n_features != source.n_features:
-            message = (
+            raise ParameterError(
                 f"IsolationForest: a warm start needs rows of {trees.n_features} columns, as in the last fit; got "
                 f"{source.n_features}. Set warm_start=False."
             )
-            raise ParameterError(message)
         if len(trees) == self.n_estimators:
             message = "Warm-start fitting without increasing n_estimators does not fit new trees."
             warnings.warn(f"IsolationForest: {message} Raise n_estimators.", UserWarning, stacklevel=5)
@@ -304,11 +300,12 @@ class IsolationForest(Detector, Estimator):
         if not isinstance(self.max_samples, Integral):
             return max(int(self.max_samples * n), 1)
         if int(self.max_samples) > n:
-            message = (
+            warnings.warn(
                 f"IsolationForest: max_samples ({self.max_samples}) is greater than the total number of samples ({n}). "
-                f"max_samples will be set to n_samples for estimation."
+                f"max_samples will be set to n_samples for estimation.",
+                UserWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
         return min(int(self.max_samples), n)
 
     def __sklearn_tags__(self) -> Any:

@@ -20,8 +20,6 @@ from mercer._types import Array, Rows
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.errors import ModelFileError
 
-__all__ = ["IsolationTrees", "PathScores", "average_path_length", "join_nodes", "make_no_trees"]
-
 # Trees of at most this depth are made complete for many rows: up to 96 KiB each.
 _COMPLETE_DEPTH = 12
 # Rows from which it pays to make trees complete, which takes about as long as scoring these rows without.
@@ -105,8 +103,9 @@ class IsolationTrees:
         """Raise ModelFileError unless the nodes are trees that native code can walk."""
         places = check_tree_list("IsolationTrees", self.sizes, self.rights, self.features, self.n_features)
         if self.sides.max(initial=0) > 1 or not are_depths(self.depths, *places):
-            message = "IsolationTrees must have sides of 0 or 1, and the depth of each node; the file has other values."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                "IsolationTrees must have sides of 0 or 1, and the depth of each node; the file has other values."
+            )
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -32,8 +32,6 @@ from mercer.ensemble._reweighting.weak_learner import (
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump
 
-__all__ = ["AdaBoostClassifier"]
-
 
 class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
     r"""AdaBoost: a weighted vote of weak classifiers, each learnt where its predecessors err.
@@ -191,11 +189,12 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
         )
         self.stopped_by_ = self._find_reason(outcome)
         if self.stopped_by_ == "overflow":
-            message = (
+            warnings.warn(
                 f"Sample weights have reached infinite values, at iteration {len(outcome.state.members) - 1}, causing "
-                f"overflow. Iterations stopped. Try lowering the learning rate, now {self.learning_rate:g}."
+                f"overflow. Iterations stopped. Try lowering the learning rate, now {self.learning_rate:g}.",
+                UserWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, UserWarning, stacklevel=4)
         self._conclude(outcome)
         return self
 
@@ -203,20 +202,17 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
         """Raise if parameters contradict the validation rows or the estimator."""
         name = type(self).__name__
         if (X_val is None) != (y_val is None):
-            message = f"{name}: X_val and y_val must be given together; got only one of them. Give both."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: X_val and y_val must be given together; got only one of them. Give both.")
         if self.n_iter_no_change is not None and X_val is None:
-            message = (
+            raise ParameterError(
                 f"{name}: n_iter_no_change={self.n_iter_no_change} needs validation rows; got X_val=None. Give X_val "
                 f"and y_val to fit."
             )
-            raise ParameterError(message)
         if self.algorithm != "SAMME" and self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
-            message = (
+            raise UnsupportedError(
                 f"{name}: algorithm={self.algorithm!r} needs class probabilities, which "
                 f"{type(self.estimator).__name__} has not. Use algorithm='SAMME', or an estimator with predict_proba."
             )
-            raise UnsupportedError(message)
 
     def _open_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Any, np.ndarray]:
         """Return a source for the driver, and rows and labels in the form that members take."""
@@ -263,11 +259,10 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
         labels = np.searchsorted(classes, y_val).clip(0, len(classes) - 1)
         unknown = y_val[classes[labels] != y_val]
         if len(unknown):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: y_val must have labels of y; got {unknown.tolist()[0]!r}. Drop those rows, "
                 f"or add rows of that class to the training rows."
             )
-            raise DataError(message)
         return Validation(labels, np.ones(len(labels)), lambda member: learner.predict(member, rows))
 
     def _boosts_stumps(self) -> bool:

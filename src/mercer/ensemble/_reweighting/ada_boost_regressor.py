@@ -30,8 +30,6 @@ from mercer.ensemble._reweighting.weak_learner import (
 )
 from mercer.tree import DecisionTreeRegressor
 
-__all__ = ["AdaBoostRegressor"]
-
 _NO_BOUND = Certificate.none(
     "Nothing bounds the distance from the best vote: AdaBoost.R2 does not descend an objective."
 )

@@ -21,8 +21,6 @@ from mercer.ensemble._reweighting.boosting import compute_votes
 from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
 from mercer.errors import ModelFileError
 
-__all__ = ["BoostedVotes", "StumpVotes"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -98,8 +96,9 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
     def _check_structure(self) -> None:
         packed = vars(self).get("_packed")
         if packed is not None and packed.features.max(initial=-1) >= self.n_features_in_:
-            message = f"{type(self).__name__}: its stumps must read {self.n_features_in_} columns; they read others."
-            raise ModelFileError(message)
+            raise ModelFileError(
+                f"{type(self).__name__}: its stumps must read {self.n_features_in_} columns; they read others."
+            )
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each class, or with two classes the difference of their scores.

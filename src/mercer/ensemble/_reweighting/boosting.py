@@ -22,8 +22,6 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.errors import DataError
 
-__all__ = ["BoostState", "MemberShares", "Rounds", "Validation", "compute_votes"]
-
 # Least weight of a row: a weight of zero would stay zero, however often later rounds err on the row.
 _LEAST = float(np.finfo(np.float64).eps)
 _NO_BOUND = Certificate.none(
@@ -228,11 +226,10 @@ class Rounds:
     def _check_first(self, state: BoostState, error: float) -> None:
         """Raise if the member that is no better than chance is the first."""
         if not state.members:
-            message = (
+            raise DataError(
                 f"BaseClassifier in {self.subject} ensemble is worse than random, ensemble can not be fit: the first "
                 f"member errs on {error:.3g} of the weight. Give an estimator that can tell the classes apart."
             )
-            raise DataError(message)
 
 
 def compute_votes(shares: np.ndarray, size: float, algorithm: str) -> np.ndarray:

@@ -22,8 +22,6 @@ from mercer.ensemble._reweighting.margin_simplex import grow_basis, make_first_b
 from mercer.ensemble._reweighting.weak_learner import StumpLearner, make_stump
 from mercer.tree import DecisionStump
 
-__all__ = ["LPBoostClassifier"]
-
 _STATEMENT = "No stump has an edge that exceeds the objective by more: the margin over all stumps is this near."
 # Weights of rows are rounded to multiples of this: a sum of a million of them is then exact, and off by less than 1e-9.
 _UNIT = 2.0**-50

@@ -21,8 +21,6 @@ from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["MarginSolution", "maximize_margin", "solve_groups"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -87,11 +85,9 @@ def maximize_margin(agreement: Any, *, nu: float | None = None, sample_weight: A
     """
     A = np.asarray(agreement, dtype=np.float64)
     if A.ndim != 2 or not A.size or not np.isfinite(A).all():
-        message = f"maximize_margin: agreement must be a finite matrix, rows by hypotheses; got shape {A.shape}."
-        raise DataError(message)
+        raise DataError(f"maximize_margin: agreement must be a finite matrix, rows by hypotheses; got shape {A.shape}.")
     if nu is not None and not 0 < nu <= 1:
-        message = f"maximize_margin: nu must be a number in (0, 1] or None; got {nu!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"maximize_margin: nu must be a number in (0, 1] or None; got {nu!r}.")
     n = len(A)
     require_memory("maximize_margin", 32 * A.size, "the linear program", "give fewer rows or hypotheses")
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -134,10 +130,9 @@ def solve_groups(
     options = {"method": "highs-ds", "options": {"presolve": False}}
     result = linprog(cost, A_ub=above, b_ub=np.zeros(t), A_eq=total, b_eq=[1.0], bounds=bounds, **options)
     if result.status != 0:
-        message = (
+        raise DataError(
             f"maximize_margin: the linear program was not solved: {result.message} Scale the agreement to [-1, 1]."
         )
-        raise DataError(message)
     weights = np.maximum(-result.ineqlin.marginals, 0.0)
     mass = np.clip(result.x[:-1], 0.0, bounds[:-1, 1])
     return weights / weights.sum(), float(result.eqlin.marginals[0]), float(result.fun), mass / mass.sum()

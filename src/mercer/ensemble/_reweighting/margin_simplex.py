@@ -16,8 +16,6 @@ import numpy as np
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = ["Basis", "grow_basis", "make_first_basis", "restart"]
-
 # A basic variable may be this far outside its bounds; masses sum to one.
 _FEASIBLE = 1e-12
 # Smallest entry that may be a pivot: dividing by less would amplify rounding errors.

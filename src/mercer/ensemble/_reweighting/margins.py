@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.errors import DataError
 
-__all__ = ["best_step", "exponential_loss", "margin_distribution", "margins", "member_labels"]
-
 
 def member_labels(model: Any, X: Any) -> np.ndarray:
     """Return the class that each member of a fitted ensemble of classifiers predicts.
@@ -82,8 +80,7 @@ def margins(model: Any, X: Any, y: Any, *, n_members: int | None = None) -> np.n
     true = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1)
     unknown = y[model.classes_[true] != y].tolist()
     if unknown:
-        message = f"margins: y must have labels of the model; got {unknown[0]!r}. Drop those rows."
-        raise DataError(message)
+        raise DataError(f"margins: y must have labels of the model; got {unknown[0]!r}. Drop those rows.")
     votes = np.stack([(labels == k) @ weights for k in range(len(model.classes_))], axis=1) / weights.sum()
     rows = np.arange(len(y))
     right = votes[rows, true]

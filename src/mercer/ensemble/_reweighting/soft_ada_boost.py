@@ -9,8 +9,6 @@ from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
 from mercer.ensemble._reweighting.boosting import BoostState
 
-__all__ = ["RegularizedAdaBoost"]
-
 
 class RegularizedAdaBoost(AdaBoostClassifier):
     r"""AdaBoost with soft margins, which does not chase rows whose labels are wrong.

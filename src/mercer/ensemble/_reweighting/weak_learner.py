@@ -19,26 +19,6 @@ from mercer.ensemble._reweighting.boosting import MemberShares
 from mercer.errors import DataError
 from mercer.tree import DecisionStump, DecisionTreeClassifier
 
-__all__ = [
-    "EstimatorLearner",
-    "MemberList",
-    "StumpLearner",
-    "WeightedMembers",
-    "check_member_rows",
-    "check_member_table",
-    "check_takes_weights",
-    "find_stump_criterion",
-    "fit_member",
-    "has_text",
-    "make_driver_source",
-    "make_member",
-    "make_stump",
-    "predict_shares",
-    "seed_member",
-    "take_columns",
-    "take_rows",
-]
-
 # The criteria of stumps and of trees, as the search for stumps names them.
 _CRITERIA = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy", "error": "error"}
 # The parameters that make a decision tree the best split of all columns.
@@ -156,11 +136,10 @@ class WeightedMembers(MemberList):
         try:
             parts = [member.feature_importances_ for member in self.estimators_]
         except AttributeError as error:
-            message = (
+            raise AttributeError(
                 f"Unable to compute feature importances since estimator does not have a feature_importances_ "
                 f"attribute; got {type(self.estimators_[0]).__name__}. Use permutation importance."
-            )
-            raise AttributeError(message) from error
+            ) from error
         return np.average(parts, axis=0, weights=self.estimator_weights_)
 
 
@@ -200,8 +179,7 @@ def seed_member(member: Any, seed: np.random.SeedSequence) -> Any:
 def check_takes_weights(subject: str, estimator: Any, cure: str) -> None:
     """Raise if an estimator cannot be given weights."""
     if not has_fit_parameter(estimator, "sample_weight"):
-        message = f"{subject}: {type(estimator).__name__} doesn't support sample_weight. {cure}"
-        raise DataError(message)
+        raise DataError(f"{subject}: {type(estimator).__name__} doesn't support sample_weight. {cure}")
 
 
 def has_text(X: Any) -> bool:
@@ -231,8 +209,7 @@ def check_member_table(
     """
     name = type(wrapper).__name__
     if y is None:
-        message = f"{name}: requires y to be passed, but the target y is None. Give the targets."
-        raise DataError(message)
+        raise DataError(f"{name}: requires y to be passed, but the target y is None. Give the targets.")
     # Ordinary arrays skip scikit-learn's inspection, which would give back the same ones.
     if are_plain(X, y) and are_ordinary(X) and (y.dtype.kind != "f" or are_ordinary(y)):
         learn_plain_columns(wrapper, X)
@@ -243,8 +220,7 @@ def check_member_table(
     X, y = validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **_list_rules(estimator, finite))
     values = X.data if is_sparse_matrix(X) else X
     if values.dtype.kind == "f" and values.size and np.isnan(values.flat[0]) and np.isnan(values).all():
-        message = f"{name}: X must have a value in some column; got NaN only. Give other columns."
-        raise DataError(message)
+        raise DataError(f"{name}: X must have a value in some column; got NaN only. Give other columns.")
     return X, y
 
 

@@ -14,8 +14,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.estimation._grid import measure_cells
 from mercer.estimation._likelihood import log_prior
 
-__all__ = ["AveragedDensity"]
-
 
 @dataclass(frozen=True, eq=False)
 class AveragedDensity:
@@ -52,11 +50,10 @@ class AveragedDensity:
         points = read_numbers("AveragedDensity", "points", self.points, closed="neither", error=ParameterError)
         logs = read_numbers("AveragedDensity", "log_weights", self.log_weights, error=ParameterError)
         if points.ndim != 2 or logs.shape != (len(points),) or not np.isfinite(logsumexp(logs)):
-            message = (
+            raise ParameterError(
                 f"AveragedDensity: points must have shape (m, p) and log_weights (m,), finite for some; got shapes "
                 f"{points.shape} and {logs.shape}."
             )
-            raise ParameterError(message)
         object.__setattr__(self, "points", points)
         # Normalised weights: a mixture over the points.
         object.__setattr__(self, "log_weights", logs - logsumexp(logs))
@@ -80,8 +77,9 @@ class AveragedDensity:
         """
         grid = tuple(read_numbers("AveragedDensity", "an axis", axis, closed="neither") for axis in axes)
         if len(grid) not in (1, 2) or not all(_is_increasing(axis) for axis in grid):
-            message = "AveragedDensity: a grid has one or two axes of three or more increasing values. Draw others."
-            raise DataError(message)
+            raise DataError(
+                "AveragedDensity: a grid has one or two axes of three or more increasing values. Draw others."
+            )
         points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
         # A point weighs log prior + log of its cell,
         # so the sum over points approximates the integral over the parameters.
@@ -150,8 +148,9 @@ class AveragedDensity:
         likelihood = np.array([weight @ self._row_logs(point, X) for point in self.points])
         logs = self.log_weights + likelihood
         if not np.isfinite(logsumexp(logs)):
-            message = "AveragedDensity: the observations must be possible at some point. Widen the grid, or draw more."
-            raise DataError(message)
+            raise DataError(
+                "AveragedDensity: the observations must be possible at some point. Widen the grid, or draw more."
+            )
         return replace(self, log_weights=logs)
 
     def logpdf(self, X: Any) -> np.ndarray:

@@ -9,8 +9,6 @@ from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._densities.density import NumberDensity
 
-__all__ = ["ExponentialDensity", "GaussianDensity", "LaplaceDensity", "UniformDensity"]
-
 _LINE = (-np.inf, np.inf, "neither")
 _POSITIVE = (0.0, np.inf, "neither")
 _LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -47,24 +45,21 @@ class GaussianDensity(NumberDensity):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ddof not in (0, 1):
-            message = f"GaussianDensity: ddof must be 0 or 1; got {self.ddof!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"GaussianDensity: ddof must be 0 or 1; got {self.ddof!r}.")
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GaussianDensity":
         mean = (weight * x).sum(axis=0) / weight.sum()
         # ddof = 1 divides by n - 1 and makes the variance unbiased; ddof = 0 is maximum likelihood.
         divisor = weight.sum() - self.ddof
         if divisor <= 0:
-            message = f"GaussianDensity: the unbiased variance needs total weight above 1; got {weight.sum():g}."
-            raise DataError(message)
+            raise DataError(f"GaussianDensity: the unbiased variance needs total weight above 1; got {weight.sum():g}.")
         variance = (weight * (x - mean) ** 2).sum(axis=0) / divisor
         # The likelihood grows without bound as the variance goes to zero.
         if not np.all(variance > 0):
-            message = (
+            raise DataError(
                 "GaussianDensity: the variance of constant observations is zero, and the density has no bound. "
                 "Give more rows, or drop the constant column."
             )
-            raise DataError(message)
         return GaussianDensity(mean, variance, ddof=self.ddof)
 
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
@@ -138,8 +133,7 @@ class LaplaceDensity(NumberDensity):
         location = np.quantile(x, 0.5, axis=0, weights=weight.ravel(), method="inverted_cdf")
         scale = (weight * np.abs(x - location)).sum(axis=0) / weight.sum()
         if not np.all(scale > 0):
-            message = "LaplaceDensity: the scale of constant observations is zero. Give more rows."
-            raise DataError(message)
+            raise DataError("LaplaceDensity: the scale of constant observations is zero. Give more rows.")
         return LaplaceDensity(location, scale)
 
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
@@ -181,8 +175,7 @@ class UniformDensity(NumberDensity):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not np.all(np.asarray(self.high) > self.low):
-            message = f"UniformDensity: high must be above low; got low={self.low} and high={self.high}."
-            raise ParameterError(message)
+            raise ParameterError(f"UniformDensity: high must be above low; got low={self.low} and high={self.high}.")
 
     @property
     def mean(self) -> Any:
@@ -257,8 +250,9 @@ class ExponentialDensity(NumberDensity):
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "ExponentialDensity":
         total = (weight * x).sum(axis=0)
         if not np.all(total > 0):
-            message = "ExponentialDensity: the rate of observations that are all zero is infinite. Give more rows."
-            raise DataError(message)
+            raise DataError(
+                "ExponentialDensity: the rate of observations that are all zero is infinite. Give more rows."
+            )
         return ExponentialDensity(weight.sum() / total)
 
     def _logpdf(self, x: np.ndarray) -> np.ndarray:

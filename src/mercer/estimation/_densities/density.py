@@ -21,8 +21,6 @@ from mercer._plain import plain
 from mercer.errors import DataError, UnsupportedError
 from mercer.estimation._densities.family import Family, read_rows
 
-__all__ = ["IndependentDensity", "MixtureDensity", "NumberDensity"]
-
 Own = TypeVar("Own", bound="NumberDensity")
 
 
@@ -54,8 +52,7 @@ class NumberDensity(Family):
         """
         x = self._read_observations(X)
         if x.ndim == 0 or x.shape[0] == 0:
-            message = f"{type(self).__name__}: fit needs at least one observation; got shape {x.shape}."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: fit needs at least one observation; got shape {x.shape}.")
         weight = read_weight(type(self).__name__, sample_weight, x.shape[0])
         with np.errstate(over="ignore"):  # what overflows is refused as a parameter
             return self._fitted(x, weight.reshape((-1,) + (1,) * (x.ndim - 1)))
@@ -133,11 +130,10 @@ class NumberDensity(Family):
         if not inside.all():
             low, high = self._support
             kind = "whole numbers" if self._whole else "numbers"
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: observations must be {kind} in [{low:g}, {high:g}]; got "
                 f"{x[~inside].flat[0]:g}. Drop such rows, or use a density with that support."
             )
-            raise DataError(message)
         return x
 
     def _fitted(self: Own, x: np.ndarray, weight: np.ndarray) -> Own:
@@ -150,12 +146,14 @@ class NumberDensity(Family):
         raise NotImplementedError  # each family defines its own
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
-        message = f"{type(self).__name__}: has no score in closed form; use numerical_gradient of mercer.optim."
-        raise UnsupportedError(message)
+        raise UnsupportedError(
+            f"{type(self).__name__}: has no score in closed form; use numerical_gradient of mercer.optim."
+        )
 
     def _information(self) -> list[list[Any]]:
-        message = f"{type(self).__name__}: has no Fisher information in closed form; use fisher_information."
-        raise UnsupportedError(message)
+        raise UnsupportedError(
+            f"{type(self).__name__}: has no Fisher information in closed form; use fisher_information."
+        )
 
 
 @plain
@@ -285,8 +283,7 @@ class MixtureDensity:
             logs = logsumexp(joint, axis=0)
             mean = float(weight @ logs / weight.sum())
             if not np.isfinite(mean):
-                message = "MixtureDensity: every observation must be possible under some member. Move them."
-                raise DataError(message)
+                raise DataError("MixtureDensity: every observation must be possible under some member. Move them.")
             if mean - before < tol:
                 return mixture
             before, shares = mean, weight * np.exp(joint - logs)
@@ -296,8 +293,11 @@ class MixtureDensity:
                 for density, own in zip(mixture._members(), shares, strict=True)
             ]
             mixture = MixtureDensity(members, shares.sum(axis=1) / weight.sum())
-        message = f"MixtureDensity: EM did not converge in {max_iter} iterations; raise max_iter or tol."
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            f"MixtureDensity: EM did not converge in {max_iter} iterations; raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
         return mixture
 
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
@@ -307,11 +307,10 @@ class MixtureDensity:
         if logs.ndim == 3 and logs.shape[2] == 1:
             logs = logs[:, :, 0]
         if logs.ndim != 2:
-            message = (
+            raise DataError(
                 f"MixtureDensity: fit needs one log-density for each observation; got shape {logs.shape[1:]}. Make "
                 f"members densities of rows by IndependentDensity."
             )
-            raise DataError(message)
         with np.errstate(divide="ignore"):
             # A weight of zero gives minus infinity, and the responsibilities of that member become zero.
             return logs + np.log(self.weights)[:, None]

@@ -11,8 +11,6 @@ from mercer._plain import plain
 from mercer.errors import ParameterError
 from mercer.estimation._densities.density import NumberDensity
 
-__all__ = ["BernoulliDensity", "BinomialDensity", "CategoricalDensity", "GeometricDensity", "PoissonDensity"]
-
 _UNIT = (0.0, 1.0, "both")
 
 
@@ -315,5 +313,4 @@ class CategoricalDensity(NumberDensity):
 def check_trials(subject: str, trials: Any) -> None:
     """Raise unless numbers of trials are whole."""
     if not np.all(np.asarray(trials) == np.floor(trials)):
-        message = f"{subject}: trials must be whole numbers; got {trials!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: trials must be whole numbers; got {trials!r}.")

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Family", "read_rows"]
-
 
 class Family:
     """A frozen dataclass whose fields are parameters: numbers or arrays that broadcast."""
@@ -55,9 +53,7 @@ def read_rows(subject: str, X: Any, n_columns: int | None = None) -> np.ndarray:
     """Return rows as a matrix of float64, or raise where they are none or do not have `n_columns` columns."""
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2:
-        message = f"{subject}: rows must be a matrix of shape (n, d); got shape {rows.shape}. Reshape them."
-        raise DataError(message)
+        raise DataError(f"{subject}: rows must be a matrix of shape (n, d); got shape {rows.shape}. Reshape them.")
     if n_columns is not None and rows.shape[1] != n_columns:
-        message = f"{subject}: rows must have {n_columns} columns; got {rows.shape[1]}."
-        raise DataError(message)
+        raise DataError(f"{subject}: rows must have {n_columns} columns; got {rows.shape[1]}.")
     return rows

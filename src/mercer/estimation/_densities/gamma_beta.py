@@ -10,8 +10,6 @@ from mercer._plain import plain
 from mercer.errors import DataError
 from mercer.estimation._densities.density import NumberDensity
 
-__all__ = ["BetaDensity", "GammaDensity"]
-
 _POSITIVE = (0.0, np.inf, "neither")
 
 
@@ -56,8 +54,9 @@ class GammaDensity(NumberDensity):
         with np.errstate(divide="ignore", invalid="ignore"):
             gap = np.log(mean) - (weight * np.log(x)).sum(axis=0) / weight.sum()
         if not np.all((gap > 0) & np.isfinite(gap)):
-            message = "GammaDensity: observations must be positive and not all equal. Drop zeros, or give more rows."
-            raise DataError(message)
+            raise DataError(
+                "GammaDensity: observations must be positive and not all equal. Drop zeros, or give more rows."
+            )
         # Minka's start is within 1.5 %; Newton on 1/a then doubles the digits each time.
         a = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
         for _ in range(8):
@@ -128,11 +127,10 @@ class BetaDensity(NumberDensity):
         mean = (weight * x).sum(axis=0) / weight.sum()
         variance = (weight * (x - mean) ** 2).sum(axis=0) / weight.sum()
         if not np.all(np.isfinite(logs) & np.isfinite(rests) & (variance > 0)):
-            message = (
+            raise DataError(
                 "BetaDensity: observations must lie between 0 and 1, without the ends, and not all be equal. Drop "
                 "zeros and ones, or give more rows."
             )
-            raise DataError(message)
         # Newton's method on the likelihood equations psi(a) - psi(a + b) = mean log x and psi(b) - psi(a + b) = mean
         # log(1 - x), from the parameters with the mean and variance of the observations. The likelihood is concave.
         size = np.maximum(mean * (1 - mean) / variance - 1, 1e-3)

@@ -13,8 +13,6 @@ from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._densities.family import read_rows
 
-__all__ = ["MultivariateGaussianDensity"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -60,18 +58,15 @@ class MultivariateGaussianDensity:
         name = type(self).__name__
         mean = read_numbers(name, "mean", self.mean, closed="neither", error=ParameterError)
         if mean.ndim != 1:
-            message = f"{name}: mean must have shape (d,); got shape {mean.shape}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: mean must have shape (d,); got shape {mean.shape}.")
         covariance, _ = read_covariance(name, "covariance", self.covariance, len(mean))
         if self.known not in (None, "mean", "covariance"):
-            message = f"{name}: known must be None, 'mean' or 'covariance'; got {self.known!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: known must be None, 'mean' or 'covariance'; got {self.known!r}.")
         if self.ddof not in (0, 1) or not self.regularization >= 0:
-            message = (
+            raise ParameterError(
                 f"{name}: ddof must be 0 or 1 and regularization non-negative; got {self.ddof!r} and "
                 f"{self.regularization!r}."
             )
-            raise ParameterError(message)
         # The dataclass is frozen; its own constructor may still replace lists by arrays.
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "covariance", covariance)
@@ -118,8 +113,9 @@ class MultivariateGaussianDensity:
         # A mean that is known takes no degree of freedom from the rows.
         divisor = total if self.known == "mean" else total - self.ddof
         if divisor <= 0:
-            message = f"{type(self).__name__}: the unbiased covariance needs total weight above 1; got {total:g}."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: the unbiased covariance needs total weight above 1; got {total:g}."
+            )
         covariance = (offset * weight[:, None]).T @ offset / divisor + self.regularization * np.eye(d)
         return MultivariateGaussianDensity(mean, covariance, *options)
 
@@ -246,11 +242,10 @@ class MultivariateGaussianDensity:
         given = self._columns(columns)
         values = read_numbers(type(self).__name__, "values", values)
         if values.shape != (len(given),) or len(given) == len(self.mean):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: conditional needs one value for each known column, and a column that is not "
                 f"known; got {len(given)} columns of {len(self.mean)} and values of shape {values.shape}."
             )
-            raise DataError(message)
         # conditional_moments serves many rows at once; this is one row.
         mean, covariance = self.conditional_moments(columns, values[None])
         return MultivariateGaussianDensity(mean[0], covariance)
@@ -282,6 +277,7 @@ class MultivariateGaussianDensity:
         chosen = np.atleast_1d(np.asarray(columns))
         d = len(self.mean)
         if chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < d)).all() or len(set(chosen)) < len(chosen):
-            message = f"{type(self).__name__}: columns must be different integers in [0, {d - 1}]; got {columns!r}."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: columns must be different integers in [0, {d - 1}]; got {columns!r}."
+            )
         return chosen

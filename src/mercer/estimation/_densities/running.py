@@ -11,8 +11,6 @@ from mercer.estimation._densities.density import NumberDensity
 from mercer.estimation._densities.family import read_rows
 from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 
-__all__ = ["RunningDensity"]
-
 
 class RunningDensity:
     """A density that is fitted batch by batch: the maximum likelihood estimate of all observations so far.
@@ -73,8 +71,7 @@ class RunningDensity:
         """
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim == 0 or not len(rows):
-            message = f"RunningDensity: partial_fit needs at least one observation; got shape {rows.shape}."
-            raise DataError(message)
+            raise DataError(f"RunningDensity: partial_fit needs at least one observation; got shape {rows.shape}.")
         # What the family cannot hold is refused before anything is added.
         rows = _read_batch(self.density, rows)
         weight = read_weight("RunningDensity", sample_weight, len(rows))
@@ -90,8 +87,7 @@ class RunningDensity:
     def density_(self) -> Any:
         """The estimate; an error says what is missing where there is none yet, as of one observation of a Gaussian."""
         if not self.weight_ > 0:
-            message = "RunningDensity: density_ exists once observations of positive weight were seen."
-            raise DataError(message)
+            raise DataError("RunningDensity: density_ exists once observations of positive weight were seen.")
         return self.density.fit(*self._summary.make_points())
 
     def fit(self, X: Any, sample_weight: Any = None) -> "RunningDensity":
@@ -193,11 +189,10 @@ class _Counts:
 
     def add(self, rows: np.ndarray, weight: np.ndarray, kept: float) -> None:
         if rows.ndim != 1:
-            message = (
+            raise DataError(
                 f"RunningDensity: observations of whole numbers must have one axis; got shape {rows.shape}. Use one "
                 "running density for each column."
             )
-            raise DataError(message)
         # Forgetting multiplies old counts by `kept`, so a row of t steps ago weighs kept^t.
         for value in self.counts:
             self.counts[value] *= kept
@@ -229,8 +224,7 @@ def _choose_summary(density: Any) -> Any:
             return summary()
     if isinstance(density, NumberDensity) and density._whole:
         return _Counts()
-    message = (
+    raise ParameterError(
         f"RunningDensity: the family must be Gaussian, exponential, uniform or of whole numbers, whose estimates a few "
         f"sums determine; got {type(density).__name__}. Fit it to all observations."
     )
-    raise ParameterError(message)

@@ -8,8 +8,6 @@ import numpy as np
 
 from mercer._base.density import as_density
 
-__all__ = ["TransformedDensity"]
-
 
 @dataclass(frozen=True, eq=False)
 class TransformedDensity:

@@ -12,8 +12,6 @@ from mercer.errors import DataError
 from mercer.hmm._count_emissions import CategoricalEmission, CountSums, PoissonEmission
 from mercer.hmm._gaussian_emission import GaussianEmission, GaussianSums
 
-__all__ = ["Rows"]
-
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 # Most numbers of a table of symbols, a column for each: 512 MiB in float64.
 _MOST_TERMS = 2**26
@@ -39,22 +37,20 @@ class Rows:
         # A sum is finite unless a value is not: one pass finds NaN and infinity.
         if not bool(xp.isfinite(xp.sum(X))):
             if bool(xp.any(xp.isinf(X))):
-                message = (
+                raise DataError(
                     f"{emission.subject}: Input X contains infinity or a value too large for dtype('float64'). Mark "
                     f"missing steps and entries by NaN, and correct the infinite ones."
                 )
-                raise DataError(message)
             self.seen = ~xp.isnan(X)
             X = xp.where(self.seen, X, xp.zeros_like(X))
         self.X = X
         if isinstance(emission, GaussianEmission):
             self._check_whole(emission)
         elif bool(xp.any(X < 0)):
-            message = (
+            raise DataError(
                 f"{emission.subject}: Negative values in data passed to X; rows must hold counts, and the smallest is "
                 f"{float(xp.min(X)):g}. Number symbols from 0, and use GaussianHMM for measurements."
             )
-            raise DataError(message)
 
     def score(self) -> Array:
         """Return the log density of each step in each state, (n, k); zero where all entries are missing."""
@@ -94,11 +90,10 @@ class Rows:
             return
         xp = self.xp
         if bool(xp.any(xp.any(self.seen, axis=1) & ~xp.all(self.seen, axis=1))):
-            message = (
+            raise DataError(
                 f"{emission.subject}: a row on a device must be whole or missing throughout (NaN) with covariance_type="
                 f"{emission.kind!r}; got rows with some NaN. Use covariance_type='diag', or move the rows to memory."
             )
-            raise DataError(message)
 
     def _deviations(self, emission: GaussianEmission, state: int) -> Array:
         """Return rows less the mean of a state; zero for missing entries."""
@@ -141,11 +136,10 @@ class Rows:
         wrong = (xp.floor(self.X) != self.X) | (n_symbols <= self.X)
         if bool(xp.any(wrong)):
             value = float(xp.max(xp.where(wrong, self.X, xp.zeros_like(self.X))))
-            message = (
+            raise DataError(
                 f"{emission.subject}: symbols must be integers from 0 to {n_symbols - 1} for this model; got "
                 f"{value:g}. Raise n_features before fit."
             )
-            raise DataError(message)
         codes = xp.astype(self.X, xp.int64)
         return codes if self.seen is None else xp.where(self.seen, codes, xp.full_like(codes, n_symbols))
 

@@ -14,8 +14,6 @@ from mercer.hmm._device.steps import Cut, LogSteps, ScaledSteps, trace_paths
 from mercer.hmm._passes import ChainSums
 from mercer.hmm._sequences import Plan
 
-__all__ = ["DevicePass"]
-
 
 class DevicePass:
     """A pass over the sequences of `plan`, whose rows are the :class:`DeviceSource` `source`."""

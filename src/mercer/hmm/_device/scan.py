@@ -18,8 +18,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["LogElements", "ScaledElements", "add_logs", "divide_safely", "scan_elements"]
-
 # Most elements that are walked through one by one; more of them are grouped first.
 _FEW = 64
 # Elements per group.

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.hmm._device.scan import LogElements, ScaledElements, add_logs, divide_safely, scan_elements, take_finite_top
 
-__all__ = ["Cut", "LogSteps", "ScaledSteps", "trace_paths"]
-
 # Most steps of a chunk. Each step of all chunks is one array operation, so that fewer steps mean fewer launches, and
 # more chunks mean more matrices: T k^2 / steps numbers.
 _MOST_STEPS = 256

@@ -9,8 +9,6 @@ from scipy import optimize, stats
 from mercer._plain import plain
 from mercer._types import Array
 
-__all__ = ["KINDS", "StateDurations", "first_durations"]
-
 KINDS = ("poisson", "geometric", "negative binomial", "table")
 # Steps that a state lasts in the first guess, at most.
 _FIRST_MEAN = 10.0

@@ -39,8 +39,6 @@ from mercer.hmm._gaussian_hmm import GaussianHMM
 from mercer.hmm._sequences import join_sequences, read_lengths
 from mercer.hmm._starts import draw_rows
 
-__all__ = ["Segment", "SemiMarkovHMM"]
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -153,19 +151,17 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
             own = state.get("n_features_in_"), len(self.startprob_)
             theirs = tuple(vars(self.emission_).get(name) for name in ("n_features_in_", "n_components"))
             if own != theirs:
-                message = (
+                raise ModelFileError(
                     f"{type(self).__name__}.emission_ must have the (columns, states) {own} of the model; the file's "
                     f"has {theirs}. Fit the model again."
                 )
-                raise ModelFileError(message)
         # Tables of all durations are made for each answer.
         size, most = vars(self).get("duration_size_", 0), self.max_duration
         if vars(self).get("duration_is_cut_") and most is not None and size > most:
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}.duration_size_ must be at most max_duration = {most}; the file has {size}. "
                 f"Save the model again."
             )
-            raise ModelFileError(message)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -223,11 +219,10 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         """Return an unfitted copy of the model whose emissions are used."""
         given = GaussianHMM() if self.emission is None else self.emission
         if not isinstance(given, ChainFitting):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: emission must be a hidden Markov model of mercer.hmm; got "
                 f"{type(given).__name__}. Wrap a density in DensityHMM."
             )
-            raise DataError(message)
         return clone(given).set_params(n_components=self.n_components)
 
     def _open_steps(self, inner: ChainFitting, X: Any, lengths: Any, reset: bool) -> tuple[Source, list[Array]]:
@@ -235,8 +230,7 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         subject = type(self).__name__
         X, joined = join_sequences(subject, X)
         if joined is not None and lengths is not None:
-            message = f"{subject}: sequences must be given in one way; got a list and lengths. Leave one out."
-            raise DataError(message)
+            raise DataError(f"{subject}: sequences must be given in one way; got a list and lengths. Leave one out.")
         source = self._open(inner._encode(X, reset), None, None, reset=reset, ensure_all_finite=False)
         source.allow_missing()
         counts = read_lengths(subject, joined if lengths is None else lengths, source.n_rows)

@@ -15,8 +15,6 @@ from mercer.hmm._chain import ImpossibleSequenceError, are_probabilities, count_
 from mercer.hmm._durations.distributions import StateDurations
 from mercer.hmm._emission import normalise_counts
 
-__all__ = ["SegmentPasses", "SemiMarkovParameters", "SemiMarkovTraining"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

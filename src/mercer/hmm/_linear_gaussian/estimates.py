@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from mercer._types import Array
 
-__all__ = ["StateEstimates"]
-
 
 @dataclass(frozen=True, eq=False)
 class StateEstimates:

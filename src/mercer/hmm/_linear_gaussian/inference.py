@@ -16,8 +16,6 @@ from mercer.hmm._linear_gaussian.parameters import NAMES, StateSpaceParameters
 from mercer.hmm._linear_gaussian.passes import filter_sequence, forecast_states, smooth_sequence
 from mercer.hmm._linear_gaussian.rows import cut_sequences, read_controls, read_sequences
 
-__all__ = ["StateSpaceInference"]
-
 
 class StateSpaceInference(DensityMixin, Estimator):
     """The half of a linear-Gaussian model that needs its parameters only."""
@@ -137,8 +135,7 @@ class StateSpaceInference(DensityMixin, Estimator):
         p, subject = self._collect_parameters(), type(self).__name__
         ((Y, U), *others), dtype = self._read(X, None, controls)
         if others:
-            message = f"{subject}: predict takes one sequence; got {1 + len(others)}. Call it once for each."
-            raise DataError(message)
+            raise DataError(f"{subject}: predict takes one sequence; got {1 + len(others)}. Call it once for each.")
         filtered = filter_sequence(subject, p, Y, U, self._threads())
         means, covariances = filtered.means[0], filtered.covariances[0]
         if horizon is not None:

@@ -22,8 +22,6 @@ from mercer.hmm._linear_gaussian.starts import first_parameters, read_parameters
 from mercer.hmm._linear_gaussian.structures import describe_autoregression, describe_structure
 from mercer.hmm._linear_gaussian.training import StateSpaceTraining
 
-__all__ = ["LinearGaussianModel"]
-
 _ORDERED = "the rows of a sequence are steps in time: their order is part of the data"
 _MATRIX = Nothing() | Real() | ArrayRule()
 _FORM = Choice("full", "diag")
@@ -250,8 +248,9 @@ class LinearGaussianModel(StateSpaceInference):
         else:
             learned = {str(name) for name in self.learn}
             if unknown := learned - set(NAMES):
-                message = f"{subject}: learn must name parameters; got {sorted(unknown)}. They are {', '.join(NAMES)}."
-                raise DataError(message)
+                raise DataError(
+                    f"{subject}: learn must name parameters; got {sorted(unknown)}. They are {', '.join(NAMES)}."
+                )
         diagonal = {name for name in NAMES[2:4] if getattr(self, f"{name}_type") == "diag"}
         return learned, diagonal
 
@@ -273,5 +272,4 @@ class LinearGaussianModel(StateSpaceInference):
         """Raise if nothing is known of a column."""
         empty = np.flatnonzero(np.all(np.isnan(rows), axis=0))
         if len(empty):
-            message = f"{type(self).__name__}: column {empty[0]} is NaN at every step. Leave it out."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: column {empty[0]} is NaN at every step. Leave it out.")

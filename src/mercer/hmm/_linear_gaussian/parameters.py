@@ -12,8 +12,6 @@ from mercer._plain import plain
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["NAMES", "StateSpaceParameters", "check_covariance", "read_matrix"]
-
 # The constructor's names of the parameters, in the order of the fields below.
 NAMES = (
     "transition",
@@ -67,11 +65,9 @@ def read_matrix(subject: str, name: str, value: Any, shape: tuple[int, ...]) -> 
     if array.ndim == 0 and len(shape) == 1:
         array = np.full(shape, float(array))
     if array.shape != shape:
-        message = f"{subject}: {name} must have shape {shape}; got {array.shape}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must have shape {shape}; got {array.shape}.")
     if not np.all(np.isfinite(array)):
-        message = f"{subject}: {name} must be finite; got {array[~np.isfinite(array)][0]}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be finite; got {array[~np.isfinite(array)][0]}.")
     return np.ascontiguousarray(array)
 
 
@@ -79,13 +75,11 @@ def check_covariance(subject: str, name: str, matrix: Array) -> Array:
     """Return a covariance, made exactly symmetric; raise if it is not symmetric and positive semi-definite."""
     scale = float(np.abs(matrix).max(initial=0.0))
     if not np.allclose(matrix, matrix.T, rtol=1e-7, atol=1e-12 * scale):
-        message = f"{subject}: {name} must be symmetric; got {matrix.tolist()}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must be symmetric; got {matrix.tolist()}.")
     # Exactly symmetric from here on; the filter keeps it so.
     matrix = 0.5 * (matrix + matrix.T)
     least = float(np.linalg.eigvalsh(matrix).min(initial=0.0))
     # A negative eigenvalue within rounding counts as zero.
     if least < -_ROUNDING * max(scale, 1e-300):
-        message = f"{subject}: {name} must have no negative eigenvalue; got {least:g}."
-        raise ParameterError(message)
+        raise ParameterError(f"{subject}: {name} must have no negative eigenvalue; got {least:g}.")
     return matrix

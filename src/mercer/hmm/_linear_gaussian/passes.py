@@ -16,8 +16,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._linear_gaussian.parameters import StateSpaceParameters
 
-__all__ = ["Filtered", "Smoothed", "filter_sequence", "forecast_states", "smooth_sequence"]
-
 # Steps of a chunk: twice the longest warm-up, and some 5 to 50 ms of work.
 CHUNK = 16_384
 # Messages agree where they differ by less than this part of the state's standard deviation: rounding along a chunk.

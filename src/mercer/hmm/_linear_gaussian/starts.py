@@ -7,8 +7,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.hmm._linear_gaussian.parameters import StateSpaceParameters, check_covariance, read_matrix
 
-__all__ = ["first_parameters", "read_parameters"]
-
 # First transitions are shrunk to at most this spectral radius: a first guess must not explode.
 _RADIUS = 0.99
 

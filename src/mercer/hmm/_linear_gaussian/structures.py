@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
-__all__ = ["describe_autoregression", "describe_structure"]
-
 
 def describe_structure(*, trend: bool, period: int) -> dict[str, Any]:
     """Return the parameters of a level, with or without a slope and a season.

@@ -16,8 +16,6 @@ from mercer._types import Array
 from mercer.hmm._linear_gaussian.parameters import StateSpaceParameters
 from mercer.hmm._linear_gaussian.passes import filter_sequence, smooth_sequence
 
-__all__ = ["Moments", "SequenceMoments", "StateSpaceTraining"]
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:

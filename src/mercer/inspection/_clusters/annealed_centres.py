@@ -8,8 +8,6 @@ from sklearn.base import clone
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["AnnealedCentresDisplay", "MeanFieldDisplay"]
-
 
 class _CentreRecord:
     """A callback that keeps the last centres of every temperature."""
@@ -73,11 +71,10 @@ class AnnealedCentresDisplay:
         self.betas, self.costs, self.counts = np.asarray(betas), np.asarray(costs), np.asarray(counts)
         self.centres, self.critical_beta, self.column = np.asarray(centres), critical_beta, column
         if self.centres.ndim != 3 or not 0 <= column < self.centres.shape[2] or len(self.centres) != len(self.betas):
-            message = (
+            raise DataError(
                 f"AnnealedCentresDisplay: centres must have shape ({len(self.betas)}, k, d), and column be in [0, d); "
                 f"got shape {self.centres.shape} and column={column!r}."
             )
-            raise DataError(message)
 
     @classmethod
     def compute(cls, estimator: Any, X: Any, *, column: int = 0) -> "AnnealedCentresDisplay":
@@ -175,11 +172,10 @@ class MeanFieldDisplay:
     def __init__(self, rows: Any, labels: Any, grid: Any = None) -> None:
         self.rows, self.labels = np.asarray(rows, dtype=np.float64), np.asarray(labels)
         if self.rows.ndim != 1 or self.labels.shape != self.rows.shape or not len(self.rows):
-            message = (
+            raise DataError(
                 f"MeanFieldDisplay: rows and labels must be of one length and have one axis; got shapes "
                 f"{self.rows.shape} and {self.labels.shape}."
             )
-            raise DataError(message)
         self.grid = (
             np.linspace(self.rows.min(), self.rows.max(), 201) if grid is None else np.asarray(grid, dtype=np.float64)
         )

@@ -9,8 +9,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.optim import GibbsDistribution, acceptance_probability
 
-__all__ = ["AcceptanceDisplay", "EnergyTraceDisplay", "GibbsDisplay"]
-
 
 class AcceptanceDisplay:
     """The probability of accepting a move, against the change of energy, for several inverse temperatures.
@@ -82,8 +80,9 @@ class EnergyTraceDisplay:
         """Draw the trace of a result of :func:`mercer.optim.anneal`."""
         history = result.history
         if "beta" not in history or "energy" not in history:
-            message = f"EnergyTraceDisplay: the result must be one of anneal; got a history of {', '.join(history)}."
-            raise DataError(message)
+            raise DataError(
+                f"EnergyTraceDisplay: the result must be one of anneal; got a history of {', '.join(history)}."
+            )
         return cls(history["energy"], history["objective"], history["beta"]).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "EnergyTraceDisplay":

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ClusterNumberDisplay"]
-
 
 class ClusterNumberDisplay:
     """Every criterion for the number of clusters, side by side, each with what it would choose.

@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["DendrogramDisplay"]
-
 
 class DendrogramDisplay:
     """Dendrogram of a hierarchical clustering.
@@ -51,8 +49,9 @@ class DendrogramDisplay:
         self.n_merges = n_merges
         Z = np.array(linkage_matrix, dtype=np.float64)
         if Z.ndim != 2 or Z.shape[1] != 4:
-            message = f"DendrogramDisplay: linkage_matrix must have four columns; got shape {Z.shape}. Use linkage."
-            raise DataError(message)
+            raise DataError(
+                f"DendrogramDisplay: linkage_matrix must have four columns; got shape {Z.shape}. Use linkage."
+            )
         # The layout needs the number of leaves; with weighted rows, Z holds the sum of weights instead.
         Z[:, 3] = _count_leaves(Z)
         shown = {} if n_merges is None else {"truncate_mode": "lastp", "p": n_merges + 1}
@@ -83,11 +82,10 @@ class DendrogramDisplay:
         if hasattr(estimator, "linkage_matrix_"):
             return cls(estimator.linkage_matrix_, **options).plot(ax=ax)
         if not hasattr(estimator, "distances_") or len(estimator.children_) != estimator.n_leaves_ - 1:
-            message = (
+            raise DataError(
                 f"DendrogramDisplay: the estimator must have distances_ of all merges; got {type(estimator).__name__}. "
                 f"Fit it with compute_distances=True and compute_full_tree=True."
             )
-            raise DataError(message)
         # The fourth column of SciPy's matrix, the number of leaves, is not drawn; ones fill it.
         Z = np.column_stack([estimator.children_, estimator.distances_, np.ones(len(estimator.children_))])
         return cls(Z, **options).plot(ax=ax)

@@ -8,8 +8,6 @@ from mercer._statistic.knee import find_knee
 from mercer.cluster import k_distances
 from mercer.inspection._axes import make_axes
 
-__all__ = ["KDistanceDisplay"]
-
 
 class KDistanceDisplay:
     """Distances to the k-th nearest row, sorted, with the knee that :func:`mercer.cluster.suggest_eps` finds.

@@ -11,8 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["KMeansPanelsDisplay"]
-
 
 class KMeansPanelsDisplay:
     """The centres and members of k-means after some iterations, and the objective of all.
@@ -43,8 +41,9 @@ class KMeansPanelsDisplay:
     def __init__(self, rows: Any, panels: Sequence[Any], iterations: Sequence[int], objective: Any) -> None:
         self.rows = np.asarray(rows, dtype=np.float64)
         if self.rows.ndim != 2 or self.rows.shape[1] != 2:
-            message = f"KMeansPanelsDisplay: rows must have two columns; got shape {self.rows.shape}. Select two."
-            raise DataError(message)
+            raise DataError(
+                f"KMeansPanelsDisplay: rows must have two columns; got shape {self.rows.shape}. Select two."
+            )
         self.panels, self.iterations = list(panels), list(iterations)
         self.objective = np.asarray(objective, dtype=np.float64)
 

@@ -9,8 +9,6 @@ from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["LatticeDisplay", "MapDisplay"]
-
 
 class MapDisplay:
     """A value at each unit of a map, drawn where the unit lies: distances to neighbours, hits, or a column's values.
@@ -42,11 +40,10 @@ class MapDisplay:
         self.positions = np.asarray(positions, dtype=np.float64)
         self.label = label
         if self.positions.shape != (len(self.values), 2):
-            message = (
+            raise DataError(
                 f"MapDisplay: positions must have two columns and a row for each of the {len(self.values)} values; "
                 f"got shape {self.positions.shape}."
             )
-            raise DataError(message)
 
     @classmethod
     def from_estimator(
@@ -172,6 +169,7 @@ class LatticeDisplay:
 def _check_map(display: type, estimator: Any) -> None:
     if not hasattr(estimator, "u_matrix"):
         name = type(estimator).__name__
-        message = f"{display.__name__}: the estimator must be a SelfOrganizingMap; got {name}. Fit one to the rows."
-        raise DataError(message)
+        raise DataError(
+            f"{display.__name__}: the estimator must be a SelfOrganizingMap; got {name}. Fit one to the rows."
+        )
     check_is_fitted(estimator)

@@ -9,8 +9,6 @@ from mercer.errors import DataError
 from mercer.estimation import optimal_prediction
 from mercer.inspection._axes import make_axes
 
-__all__ = ["EvidenceDisplay", "OptimalPredictionDisplay"]
-
 
 class EvidenceDisplay:
     """The evidence of models against the observation: a simple model bets much on few data sets, a flexible one
@@ -53,8 +51,9 @@ class EvidenceDisplay:
         self.evidence = {name: np.asarray(values, dtype=np.float64) for name, values in evidence.items()}
         wrong = {name: values.shape for name, values in self.evidence.items() if values.shape != self.x.shape}
         if self.x.ndim != 1 or wrong or not self.evidence:
-            message = f"EvidenceDisplay: evidence must have one entry per observation, {self.x.shape}; got {wrong}."
-            raise DataError(message)
+            raise DataError(
+                f"EvidenceDisplay: evidence must have one entry per observation, {self.x.shape}; got {wrong}."
+            )
         self.areas_ = {name: float(np.trapezoid(values, self.x)) for name, values in self.evidence.items()}
         order = np.array(list(self.evidence.values())).argmax(axis=0)
         self.best_ = np.array(list(self.evidence))[order]
@@ -152,11 +151,10 @@ class OptimalPredictionDisplay:
     def __init__(self, y: Any, values: Any, *, losses: Sequence[str] = ("squared", "absolute", "zero_one")) -> None:
         self.y, self.values = np.asarray(y, dtype=np.float64), np.asarray(values, dtype=np.float64)
         if self.y.ndim != 1 or self.values.shape != self.y.shape:
-            message = (
+            raise DataError(
                 "OptimalPredictionDisplay: values must be one per target of y, "
                 f"{self.y.shape}; got {self.values.shape}."
             )
-            raise DataError(message)
         self.losses = tuple(losses)
         self.predictions_ = {loss: float(optimal_prediction(self.y, self.values, loss=loss)) for loss in self.losses}
 

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["GenerativeRegressionDisplay"]
-
 
 class GenerativeRegressionDisplay:
     """The function of a generative regression of one column, its noise band, and targets drawn from it.
@@ -59,11 +57,10 @@ class GenerativeRegressionDisplay:
         self.samples = np.asarray(samples, dtype=np.float64)
         self.rows, self.targets = rows, targets
         if self.samples.ndim != 2 or self.samples.shape[1:] != self.grid.shape:
-            message = (
+            raise DataError(
                 f"GenerativeRegressionDisplay: samples must have shape (n_samples, {len(self.grid)}); got "
                 f"{self.samples.shape}."
             )
-            raise DataError(message)
 
     @classmethod
     def compute(
@@ -92,8 +89,7 @@ class GenerativeRegressionDisplay:
         """
         grid = np.asarray(grid, dtype=np.float64)
         if grid.ndim != 1:
-            message = f"GenerativeRegressionDisplay: grid must have one axis; got shape {grid.shape}."
-            raise DataError(message)
+            raise DataError(f"GenerativeRegressionDisplay: grid must have one axis; got shape {grid.shape}.")
         function, (mean, variance) = model.predict(grid[:, None]), _moments(model.noise)
         # y = f + e, or y = f (1 + e): the noise is relative to the function.
         scale = np.abs(function) if model.multiplicative else np.ones_like(function)

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.estimation import james_stein_risk
 from mercer.inspection._axes import make_axes
 
-__all__ = ["JamesSteinDisplay"]
-
 
 class JamesSteinDisplay:
     """Total mean squared error of the mean and of James and Stein's estimator against the norm of the truth.

@@ -9,8 +9,6 @@ from mercer._base.density import as_density
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["TransformedDensityDisplay"]
-
 
 class TransformedDensityDisplay:
     """Three panels: the density of x, the function y = f(x), and the density of y, for one or several densities.
@@ -50,8 +48,9 @@ class TransformedDensityDisplay:
     def __init__(self, densities: Mapping[str, Any], x: Any) -> None:
         self.densities, self.x = dict(densities), np.asarray(x, dtype=np.float64)
         if self.x.ndim != 1 or len(self.x) < 2 or not (np.diff(self.x) > 0).all():
-            message = f"TransformedDensityDisplay: x must have increasing numbers; got shape {self.x.shape}. Sort them."
-            raise DataError(message)
+            raise DataError(
+                f"TransformedDensityDisplay: x must have increasing numbers; got shape {self.x.shape}. Sort them."
+            )
         self.inputs_, self.values_, self.outputs_, self.areas_ = {}, {}, {}, {}
         for name, transformed in self.densities.items():
             inputs = np.exp(as_density(transformed.density, "TransformedDensityDisplay").logpdf(self.x))

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import ParameterError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ThermodynamicsDisplay"]
-
 _NAMES = ("energy", "heat_capacity", "magnetisation", "susceptibility", "entropy")
 
 
@@ -37,8 +35,9 @@ class ThermodynamicsDisplay:
 
     def __init__(self, temperature: Any, values: Any, *, name: str = "energy") -> None:
         if name not in _NAMES:
-            message = f"ThermodynamicsDisplay: name must be one of {', '.join(map(repr, _NAMES))}; got {name!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"ThermodynamicsDisplay: name must be one of {', '.join(map(repr, _NAMES))}; got {name!r}."
+            )
         self.temperature, self.values = (np.asarray(series, dtype=np.float64) for series in (temperature, values))
         self.name = name
 

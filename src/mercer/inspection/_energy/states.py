@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["SpinLatticeDisplay"]
-
 
 class SpinLatticeDisplay:
     """A state of a two-dimensional lattice: one square for each site.
@@ -34,18 +32,16 @@ class SpinLatticeDisplay:
     def __init__(self, state: Any) -> None:
         self.state = np.asarray(state)
         if self.state.ndim != 2:
-            message = (
+            raise DataError(
                 f"SpinLatticeDisplay: state must have two dimensions; got shape {self.state.shape}. "
                 f"Reshape it to the shape of the lattice."
             )
-            raise DataError(message)
 
     @classmethod
     def from_model(cls, model: Any, state: Any, *, ax: Any = None, **kwargs: Any) -> "SpinLatticeDisplay":
         """Draw a state of a two-dimensional lattice model."""
         if model.shape is None or len(model.shape) != 2:
-            message = f"SpinLatticeDisplay: the model must be a two-dimensional lattice; got {model!r}."
-            raise DataError(message)
+            raise DataError(f"SpinLatticeDisplay: the model must be a two-dimensional lattice; got {model!r}.")
         return cls(np.asarray(state).reshape(model.shape)).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "SpinLatticeDisplay":

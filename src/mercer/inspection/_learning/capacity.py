@@ -11,8 +11,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.theory import StructuralRisk, ambiguous_fraction, separable_fraction
 
-__all__ = ["AmbiguousPointDisplay", "RiskBoundDisplay", "SeparableFractionDisplay", "WeightSpaceDisplay"]
-
 # Points of each curve.
 _CURVE_POINTS = 81
 
@@ -125,10 +123,9 @@ class WeightSpaceDisplay:
     def __init__(self, X: Any, y: Any = None) -> None:
         self.X = read_numbers("WeightSpaceDisplay", "X", X)
         if self.X.ndim != 2 or self.X.shape[1] != 2 or not self.X.any(axis=1).all():
-            message = (
+            raise DataError(
                 f"WeightSpaceDisplay: X must be points of two columns, none of them zero; got shape {self.X.shape}."
             )
-            raise DataError(message)
         # w . x = 0 for w at a right angle to x, in both directions.
         borders = np.arctan2(self.X[:, 1], self.X[:, 0]) + np.pi / 2
         borders = np.unique(np.round(np.concatenate([borders, borders + np.pi]) % (2 * np.pi), 12))
@@ -207,11 +204,10 @@ class AmbiguousPointDisplay:
         self.y = read_numbers("AmbiguousPointDisplay", "y", y)
         self.new_point = read_numbers("AmbiguousPointDisplay", "new_point", new_point)
         if self.X.ndim != 2 or self.X.shape[1] != 2 or self.new_point.shape != (2,) or self.y.shape != (len(self.X),):
-            message = (
+            raise DataError(
                 f"AmbiguousPointDisplay: X must be points of two columns, y one label for each, new_point two numbers; "
                 f"got shapes {self.X.shape}, {self.y.shape} and {self.new_point.shape}."
             )
-            raise DataError(message)
         self.separators_ = np.array([self._separate(side) for side in (1.0, -1.0)])
         sides = self.separators_ @ np.append(self.new_point, 1.0)
         self.is_ambiguous_ = bool(sides[0] > 0 > sides[1])
@@ -222,8 +218,9 @@ class AmbiguousPointDisplay:
         goal = -side * np.append(self.new_point, 1.0)
         found = linprog(goal, A_ub=-self.y[:, None] * rows, b_ub=-np.ones(len(rows)), bounds=[(-1e3, 1e3)] * 3)
         if found.status != 0:
-            message = "AmbiguousPointDisplay: no line separates the labels of X; give points that a line separates."
-            raise DataError(message)
+            raise DataError(
+                "AmbiguousPointDisplay: no line separates the labels of X; give points that a line separates."
+            )
         return found.x
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "AmbiguousPointDisplay":

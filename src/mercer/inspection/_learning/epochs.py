@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["EpochCurveDisplay"]
-
 
 class EpochCurveDisplay:
     """Training and validation loss against the epoch, with a mark where the validation loss is least.
@@ -43,14 +41,12 @@ class EpochCurveDisplay:
         self.train = np.asarray(train, dtype=np.float64)
         self.validation = None if validation is None else np.asarray(validation, dtype=np.float64)
         if self.train.ndim != 1 or not len(self.train):
-            message = f"EpochCurveDisplay: train must have one loss per epoch; got shape {self.train.shape}."
-            raise DataError(message)
+            raise DataError(f"EpochCurveDisplay: train must have one loss per epoch; got shape {self.train.shape}.")
         if self.validation is not None and self.validation.shape != self.train.shape:
-            message = (
+            raise DataError(
                 f"EpochCurveDisplay: validation must have one loss per epoch, {len(self.train)}; got shape "
                 f"{self.validation.shape}."
             )
-            raise DataError(message)
         self.best_ = int(np.nanargmin(self.train if self.validation is None else self.validation)) + 1
 
     @classmethod
@@ -71,11 +67,10 @@ class EpochCurveDisplay:
         """
         history = getattr(fitted, "history_", getattr(fitted, "history", None))
         if history is None or "objective" not in history:
-            message = (
+            raise DataError(
                 f"EpochCurveDisplay: the model must be fitted and have a history_ with 'objective'; got "
                 f"{type(fitted).__name__}. Fit an iterative estimator."
             )
-            raise DataError(message)
         train = np.asarray(history["objective"], dtype=np.float64)
         if watch is None:
             return cls(train)

@@ -8,8 +8,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["FittedCurvesDisplay"]
-
 
 class FittedCurvesDisplay:
     """Predictions of several regressors of one column, such as polynomials of several orders, over the data.
@@ -63,11 +61,10 @@ class FittedCurvesDisplay:
         shapes = {name: values.shape for name, values in self.curves.items()}
         wrong = [name for name, shape in shapes.items() if shape != self.grid.shape]
         if self.grid.ndim != 1 or wrong:
-            message = (
+            raise DataError(
                 f"FittedCurvesDisplay: curves must have the shape of the grid, {self.grid.shape}; got "
                 f"{ {name: shapes[name] for name in wrong} or 'a grid of several axes' }."
             )
-            raise DataError(message)
 
     @classmethod
     def compute(
@@ -106,8 +103,7 @@ class FittedCurvesDisplay:
 
         rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != 1:
-            message = f"FittedCurvesDisplay: X must have one column; got shape {rows.shape}. Select one."
-            raise DataError(message)
+            raise DataError(f"FittedCurvesDisplay: X must have one column; got shape {rows.shape}. Select one.")
         room = margin * float(np.ptp(rows))
         grid = np.linspace(rows.min() - room, rows.max() + room, n_points)
         curves, errors = {}, {}

@@ -8,8 +8,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.inspection._axes import make_axes
 from mercer.linear_model import lasso_path, ridge_path
 
-__all__ = ["CoefficientPathDisplay"]
-
 # By default a path is drawn at this many strengths.
 _N_STRENGTHS = 100
 # The duality gap, relative to the squared targets, at which a point of the lasso's path is drawn: below a line's width.
@@ -54,21 +52,20 @@ class CoefficientPathDisplay:
         self.strengths = np.asarray(strengths, dtype=np.float64)
         self.coefs = np.asarray(coefs, dtype=np.float64)
         if self.strengths.ndim != 1 or not (self.strengths > 0).all():
-            message = (
+            raise DataError(
                 "CoefficientPathDisplay: strengths must be positive numbers, for a logarithmic axis; got "
                 f"{np.array2string(self.strengths, threshold=6)}. Leave out zero."
             )
-            raise DataError(message)
         if self.coefs.ndim != 2 or len(self.coefs) != len(self.strengths):
-            message = (
+            raise DataError(
                 f"CoefficientPathDisplay: coefs must have one row per strength, {len(self.strengths)}; got shape "
                 f"{self.coefs.shape}. Transpose what lasso_path returns."
             )
-            raise DataError(message)
         self.names = [f"x{j}" for j in range(self.coefs.shape[1])] if names is None else list(names)
         if len(self.names) != self.coefs.shape[1]:
-            message = f"CoefficientPathDisplay: names must have {self.coefs.shape[1]} entries; got {len(self.names)}."
-            raise DataError(message)
+            raise DataError(
+                f"CoefficientPathDisplay: names must have {self.coefs.shape[1]} entries; got {len(self.names)}."
+            )
         self.n_nonzero_ = np.count_nonzero(self.coefs, axis=1)
 
     @classmethod
@@ -94,8 +91,7 @@ class CoefficientPathDisplay:
         names = list(X.columns) if hasattr(X, "columns") else None
         rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if penalty not in ("l1", "l2"):
-            message = f"CoefficientPathDisplay: penalty must be 'l1' or 'l2'; got {penalty!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"CoefficientPathDisplay: penalty must be 'l1' or 'l2'; got {penalty!r}.")
         if penalty == "l2":
             if strengths is None:
                 top = np.linalg.norm(rows - rows.mean(axis=0), 2) ** 2

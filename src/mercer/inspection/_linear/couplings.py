@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["CouplingDisplay", "SpinDisplay"]
-
 
 class CouplingDisplay:
     """Heat map of a square matrix of couplings, with zero in the middle of the colours.
@@ -41,8 +39,7 @@ class CouplingDisplay:
     def __init__(self, couplings: Any) -> None:
         self.couplings = np.asarray(couplings, dtype=np.float64)
         if self.couplings.ndim != 2 or self.couplings.shape[0] != self.couplings.shape[1]:
-            message = f"CouplingDisplay: couplings must be a square matrix; got shape {self.couplings.shape}."
-            raise DataError(message)
+            raise DataError(f"CouplingDisplay: couplings must be a square matrix; got shape {self.couplings.shape}.")
         self.limit_ = float(np.abs(self.couplings).max(initial=0.0)) or 1.0
 
     @classmethod
@@ -59,16 +56,16 @@ class CouplingDisplay:
         CouplingDisplay
         """
         if not hasattr(estimator, "coef_"):
-            message = f"CouplingDisplay: the model must be fitted and have coef_; got {type(estimator).__name__}."
-            raise DataError(message)
+            raise DataError(
+                f"CouplingDisplay: the model must be fitted and have coef_; got {type(estimator).__name__}."
+            )
         coef = np.ravel(estimator.coef_)
         n = round(len(coef) ** 0.5)
         if n * n != len(coef):
-            message = (
+            raise DataError(
                 f"CouplingDisplay: the model must have n^2 coefficients, one a pair of spins; got {len(coef)}. Fit it "
                 "to mercer.datasets.pair_products."
             )
-            raise DataError(message)
         return cls(coef.reshape(n, n))
 
     @classmethod
@@ -135,17 +132,17 @@ class SpinDisplay:
         states = np.asarray(states)
         side = round(states[0].size ** 0.5) if states.ndim in (2, 3) and len(states) else 0
         if side == 0 or side * side != states[0].size:
-            message = (
+            raise DataError(
                 f"SpinDisplay: states must have rows of side^2 spins; got shape {states.shape}. Put one state into a "
                 "list."
             )
-            raise DataError(message)
         self.states = states.reshape(len(states), side, side)
         self.magnetisation_ = self.states.mean(axis=(1, 2))
         self.titles = [f"m = {m:.2f}" for m in self.magnetisation_] if titles is None else list(titles)
         if len(self.titles) != len(states):
-            message = f"SpinDisplay: titles must have {len(states)} entries, one a state; got {len(self.titles)}."
-            raise DataError(message)
+            raise DataError(
+                f"SpinDisplay: titles must have {len(states)} entries, one a state; got {len(self.titles)}."
+            )
 
     def plot(self, *, axes: Any = None, **kwargs: Any) -> "SpinDisplay":
         """Draw the display.

@@ -8,8 +8,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["LossDisplay"]
-
 
 class LossDisplay:
     """Losses on one axis: those of labels against the margin, those of numbers against the residual.
@@ -51,11 +49,10 @@ class LossDisplay:
         self.x = np.linspace(-3.0, 3.0, 601) if x is None else np.asarray(x, dtype=np.float64)
         kinds = {loss.target for loss in self.losses}
         if len(kinds) != 1 or self.x.ndim != 1 or any(loss.n_scores != 1 for loss in self.losses):
-            message = (
+            raise DataError(
                 "LossDisplay: losses must be of one kind, all of labels or all of numbers, with one score a row; got "
                 f"{', '.join(type(loss).__name__ for loss in self.losses) or 'none'}. Draw each kind on its own axes."
             )
-            raise DataError(message)
         (self.kind_,) = kinds
         # Scores of rows of the class 1 are margins; scores of rows with the target 0 are residuals.
         targets = np.full(len(self.x), 1.0 if self.kind_ == "labels" else 0.0)

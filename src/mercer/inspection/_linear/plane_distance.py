@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["PlaneDistanceDisplay"]
-
 
 class PlaneDistanceDisplay:
     """The line wᵀx + b = 0 in the plane, its normal vector, and the perpendicular of each row on it.
@@ -48,11 +46,10 @@ class PlaneDistanceDisplay:
         self.w, self.b = np.asarray(w, dtype=np.float64), float(b)
         self.rows = np.asarray(X, dtype=np.float64)
         if self.w.shape != (2,) or not self.w.any() or self.rows.ndim != 2 or self.rows.shape[1] != 2:
-            message = (
+            raise DataError(
                 "PlaneDistanceDisplay: w must be two numbers, not both zero, and X have two columns; got "
                 f"{self.w.tolist()} and shape {self.rows.shape}. Fit a model to two columns."
             )
-            raise DataError(message)
         self.labels = None if y is None else np.asarray(y)
         norm = np.linalg.norm(self.w)
         # The signed distance from the line w^T x + b = 0 is (w^T x + b) / |w|; the foot lies that far along -w / |w|.
@@ -84,11 +81,10 @@ class PlaneDistanceDisplay:
         """
         coef = np.asarray(getattr(estimator, "coef_", np.empty(0)), dtype=np.float64)
         if coef.size != 2:
-            message = (
+            raise DataError(
                 f"PlaneDistanceDisplay: the model must be linear, of two columns and two classes; got "
                 f"{type(estimator).__name__} with coef_ of shape {coef.shape}."
             )
-            raise DataError(message)
         offset = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
         return cls(coef.ravel(), offset, X, y).plot(ax=ax, **kwargs)
 

@@ -9,8 +9,6 @@ from scipy.optimize import brentq
 from mercer.errors import DataError, ParameterError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["PenaltyGeometryDisplay", "ShrinkageDisplay"]
-
 
 class ShrinkageDisplay:
     """Penalised coefficients against those of least squares, for orthonormal columns.
@@ -48,15 +46,13 @@ class ShrinkageDisplay:
         self.penalties = dict(penalties)
         self.w = np.linspace(-3.0, 3.0, 301) if w is None else np.asarray(w, dtype=np.float64)
         if self.w.ndim != 1:
-            message = f"ShrinkageDisplay: w must have one axis; got shape {self.w.shape}."
-            raise DataError(message)
+            raise DataError(f"ShrinkageDisplay: w must have one axis; got shape {self.w.shape}.")
         for name, penalty in self.penalties.items():
             if not hasattr(penalty, "prox"):
-                message = (
+                raise DataError(
                     f"ShrinkageDisplay: penalties must have a proximal map; got {type(penalty).__name__} for {name!r}. "
                     "Give penalties of mercer.objectives, such as L1()."
                 )
-                raise DataError(message)
         # One coefficient at a time: a penalty that couples columns sees each alone.
         self.curves_ = {
             name: np.array([float(penalty.prox(np.array([[value]]), 1.0)[0, 0]) for value in self.w])
@@ -132,17 +128,15 @@ class PenaltyGeometryDisplay:
         self.centre, self.shape = np.asarray(centre, dtype=np.float64), np.asarray(shape, dtype=np.float64)
         self.order, self.radius = order, float(radius)
         if order not in (1, 2) or not self.radius > 0:
-            message = (
+            raise ParameterError(
                 f"PenaltyGeometryDisplay: order must be 1 or 2 and radius positive; got order={order!r} and "
                 f"radius={radius!r}."
             )
-            raise ParameterError(message)
         if self.centre.shape != (2,) or self.shape.shape != (2, 2) or not (np.linalg.eigvalsh(self.shape) > 0).all():
-            message = (
+            raise DataError(
                 "PenaltyGeometryDisplay: centre must have two numbers, and shape be a positive definite 2 x 2 matrix; "
                 f"got {self.centre.tolist()} and {self.shape.tolist()}."
             )
-            raise DataError(message)
         self.touch_ = self._touch()
 
     @classmethod
@@ -170,8 +164,7 @@ class PenaltyGeometryDisplay:
         """
         rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != 2:
-            message = f"PenaltyGeometryDisplay: X must have two columns; got shape {rows.shape}. Select two."
-            raise DataError(message)
+            raise DataError(f"PenaltyGeometryDisplay: X must have two columns; got shape {rows.shape}. Select two.")
         centred = rows - rows.mean(axis=0)
         centre = np.linalg.lstsq(centred, targets - targets.mean(), rcond=None)[0]
         return cls(centre, centred.T @ centred, order=order, radius=radius).plot(ax=ax, **kwargs)

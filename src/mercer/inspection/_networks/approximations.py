@@ -10,8 +10,6 @@ from mercer.errors import ParameterError
 from mercer.inspection._axes import make_axes
 from mercer.neural_network import UnitSum, approximate_by_cosines, approximate_by_units
 
-__all__ = ["ApproximationDisplay"]
-
 # Points at which a function of one variable is drawn: a step of the finest sum is still several points wide.
 _POINTS = 1001
 # Points along each side of the unit square for a function of two variables.
@@ -87,11 +85,10 @@ class ApproximationDisplay:
         ApproximationDisplay
         """
         if kind not in ("step", "sigmoid", "cosine") or len(sizes) == 0:
-            message = (
+            raise ParameterError(
                 "ApproximationDisplay: kind must be 'step', 'sigmoid' or 'cosine' and sizes must name at least one "
                 f"number of units; got {kind!r} and {list(sizes)!r}."
             )
-            raise ParameterError(message)
         if kind == "cosine":
             side = np.linspace(0.0, 1.0, _SIDE)
             points = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

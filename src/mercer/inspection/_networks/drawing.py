@@ -8,8 +8,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.neural_network import unfold_estimator
 
-__all__ = ["LayeredNetworkDisplay"]
-
 
 class LayeredNetworkDisplay:
     """A layered network: a column of units for each layer, and lines for the weights between neighbours.
@@ -52,21 +50,18 @@ class LayeredNetworkDisplay:
     ) -> None:
         self.sizes = [int(size) for size in sizes]
         if len(self.sizes) < 2 or min(self.sizes) < 1:
-            message = f"LayeredNetworkDisplay: sizes must be two or more positive integers; got {sizes!r}."
-            raise DataError(message)
+            raise DataError(f"LayeredNetworkDisplay: sizes must be two or more positive integers; got {sizes!r}.")
         self.weights = None if weights is None else [np.asarray(part, dtype=np.float64) for part in weights]
         shapes = list(zip(self.sizes[:-1], self.sizes[1:], strict=True))
         if self.weights is not None and [part.shape for part in self.weights] != shapes:
             got = [part.shape for part in self.weights]
-            message = f"LayeredNetworkDisplay: weights must have the shapes {shapes}; got {got}."
-            raise DataError(message)
+            raise DataError(f"LayeredNetworkDisplay: weights must have the shapes {shapes}; got {got}.")
         self.dropped = [set()] * len(self.sizes) if dropped is None else [set(units) for units in dropped]
         if len(self.dropped) != len(self.sizes):
-            message = (
+            raise DataError(
                 f"LayeredNetworkDisplay: dropped must list units for each of {len(self.sizes)} layers; got "
                 f"{len(self.dropped)} lists."
             )
-            raise DataError(message)
         self.names = names
         shown = [_choose_units(size, most_units) for size in self.sizes]
         self.nodes_ = [(layer, unit) for layer, units in enumerate(shown) for unit in units]
@@ -100,8 +95,7 @@ class LayeredNetworkDisplay:
         """
         dense = [node for node in network.nodes if type(node.layer).__name__ == "Dense" and len(node.shapes[0]) == 1]
         if not dense:
-            message = "LayeredNetworkDisplay: the network must have a Dense layer; got none."
-            raise DataError(message)
+            raise DataError("LayeredNetworkDisplay: the network must have a Dense layer; got none.")
         sizes = [dense[0].shapes[0][0], *(node.layer.units for node in dense)]
         weights = None
         if theta is not None:

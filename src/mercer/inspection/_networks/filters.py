@@ -8,8 +8,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.neural_network import Conv2d, unfold_estimator
 
-__all__ = ["FilterDisplay"]
-
 
 class FilterDisplay:
     """The weights of the filters of a convolution: one image for each, with its mean over input channels.
@@ -32,11 +30,10 @@ class FilterDisplay:
     def __init__(self, filters: Any) -> None:
         self.filters = np.asarray(filters, dtype=np.float64)
         if self.filters.ndim != 3 or not self.filters.size:
-            message = (
+            raise DataError(
                 f"FilterDisplay: filters must have the shape (n_filters, height, width); got {self.filters.shape}. "
                 f"Average the input channels first."
             )
-            raise DataError(message)
 
     @classmethod
     def from_estimator(cls, model: Any, *, layer: int = 0, axes: Any = None) -> "FilterDisplay":
@@ -56,11 +53,10 @@ class FilterDisplay:
         case = unfold_estimator(model)
         nodes = [(node.name, node.layer) for node in case.network.nodes if isinstance(node.layer, Conv2d)]
         if not -len(nodes) <= layer < len(nodes):
-            message = (
+            raise DataError(
                 f"FilterDisplay: layer must be below the number of convolutions, {len(nodes)}; got {layer}. Count from "
                 f"0, and pass a fitted ConvClassifier."
             )
-            raise DataError(message)
         name, convolution = nodes[layer]
         window = convolution.window
         height, width = (window, window) if isinstance(window, int) else window

@@ -8,8 +8,6 @@ from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.neural_network import LayerReport, Network, examine_layers, unfold_estimator
 
-__all__ = ["LayerHealthDisplay", "PreActivationDisplay"]
-
 
 class LayerHealthDisplay:
     """Norms of the gradients of all layers with weights, and shares of saturated and dead units of all activations.
@@ -45,8 +43,7 @@ class LayerHealthDisplay:
 
     def __init__(self, reports: list[LayerReport]) -> None:
         if not reports:
-            message = "LayerHealthDisplay: reports must hold at least one layer; got none."
-            raise DataError(message)
+            raise DataError("LayerHealthDisplay: reports must hold at least one layer; got none.")
         self.reports = reports
         self.gradient_norms_ = {report.name: report.gradient_norm for report in reports if report.weight_norm > 0}
         active = [report for report in reports if report.pre_activations is not None]
@@ -146,8 +143,7 @@ class PreActivationDisplay:
     def __init__(self, reports: list[LayerReport], *, bins: int = 40) -> None:
         active = [report for report in reports if report.pre_activations is not None]
         if not active:
-            message = "PreActivationDisplay: the network must have an Activation layer; got none."
-            raise DataError(message)
+            raise DataError("PreActivationDisplay: the network must have an Activation layer; got none.")
         self.bins = bins
         self.counts_ = {report.name: np.histogram(np.asarray(report.pre_activations), bins) for report in active}
 

@@ -8,8 +8,6 @@ from mercer.inspection._axes import make_axes
 from mercer.neural_network import LossSurface, Network, draw_direction, map_loss, unfold_estimator
 from mercer.optim import PilotRun, pilot_learning_rates
 
-__all__ = ["LearningRatePilotDisplay", "LossSurfaceDisplay"]
-
 
 class LossSurfaceDisplay:
     """Contours of a loss over a plane through the weights of a network.

@@ -9,8 +9,6 @@ from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["CanonicalVariatesDisplay"]
-
 
 class CanonicalVariatesDisplay:
     """Scatter of the scores of two tables, one panel per pair, each with its correlation.
@@ -47,11 +45,10 @@ class CanonicalVariatesDisplay:
         self.y_scores = np.asarray(y_scores, dtype=np.float64)
         self.labels = labels
         if self.x_scores.shape != self.y_scores.shape or self.x_scores.ndim != 2:
-            message = (
+            raise DataError(
                 f"CanonicalVariatesDisplay: both tables of scores must have one shape (n_samples, n_components); got "
                 f"{self.x_scores.shape} and {self.y_scores.shape}. Give what transform(X, y) returned."
             )
-            raise DataError(message)
         t, u = self.x_scores - self.x_scores.mean(axis=0), self.y_scores - self.y_scores.mean(axis=0)
         sizes = np.sqrt((t**2).sum(axis=0) * (u**2).sum(axis=0))
         # A constant score has no correlation, and gets zero.

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["CellGridDisplay"]
-
 
 class CellGridDisplay:
     """Grids of cells for d = 1, 2, 3 with the same rows: most cells of the third hold none.
@@ -42,11 +40,10 @@ class CellGridDisplay:
         self.X = np.asarray(X, dtype=np.float64)
         self.n_bins = n_bins
         if self.X.ndim != 2 or self.X.shape[1] != 3 or self.X.min(initial=0.0) < 0 or self.X.max(initial=0.0) > 1:
-            message = (
+            raise DataError(
                 f"CellGridDisplay: rows must be points of the unit cube, of shape (n_samples, 3); got shape "
                 f"{self.X.shape}. Scale three columns to [0, 1]."
             )
-            raise DataError(message)
         # The value 1 belongs to the last cell, which is closed on both sides.
         cells = np.minimum((self.X * n_bins).astype(int), n_bins - 1)
         # The number of cells is n_bins^d, so a fixed number of rows fills an ever smaller share.

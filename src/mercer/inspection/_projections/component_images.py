@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ComponentImagesDisplay"]
-
 
 class ComponentImagesDisplay:
     """A grid of rows or components that are images: eigenfaces, Fisher faces, parts, or originals and reconstructions.
@@ -65,11 +63,10 @@ class ComponentImagesDisplay:
         self.symmetric = symmetric
         count, width = np.shape(images)
         if math.prod(shape) != width:
-            message = (
+            raise DataError(
                 f"ComponentImagesDisplay: shape must have as many pixels as there are columns, {width}; got "
                 f"{tuple(shape)} with {math.prod(shape)}. Give (height, width) of an image."
             )
-            raise DataError(message)
         columns = math.ceil(math.sqrt(count)) if n_columns is None else n_columns
         self.grid_ = (-(-count // columns), columns)
 
@@ -103,11 +100,10 @@ class ComponentImagesDisplay:
         elif hasattr(estimator, "scalings_"):
             images = np.asarray(estimator.scalings_).T
         else:
-            message = (
+            raise DataError(
                 f"ComponentImagesDisplay: the estimator must have components_ or scalings_; got "
                 f"{type(estimator).__name__}. Give a fitted PCA, NMF or discriminant analysis."
             )
-            raise DataError(message)
         images = images[:n_images]
         titles = [str(number + 1) for number in range(len(images))]
         return cls(images, shape, titles=titles).plot(axes=axes, **kwargs)

@@ -10,8 +10,6 @@ from mercer.errors import DataError
 from mercer.estimation import excess_kurtosis
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ContrastLandscapeDisplay"]
-
 # Angles from 0 to 180 degrees: one for each degree.
 _ANGLES = 181
 
@@ -51,13 +49,13 @@ class ContrastLandscapeDisplay:
     def __init__(self, X: Any, *, method: str = "spacing") -> None:
         X = check_array(X, dtype=np.float64, ensure_min_samples=8)
         if X.shape[1] != 2:
-            message = f"ContrastLandscapeDisplay: X must have two columns; got {X.shape[1]}. Choose two of them."
-            raise DataError(message)
+            raise DataError(f"ContrastLandscapeDisplay: X must have two columns; got {X.shape[1]}. Choose two of them.")
         centred = X - X.mean(axis=0)
         values, vectors = np.linalg.eigh(centred.T @ centred / len(X))
         if values[0] <= 1e-12 * values[1]:
-            message = "ContrastLandscapeDisplay: the two columns must not be proportional; got rank 1. Choose others."
-            raise DataError(message)
+            raise DataError(
+                "ContrastLandscapeDisplay: the two columns must not be proportional; got rank 1. Choose others."
+            )
         # A direction and its opposite have the same contrast, so half a turn is enough.
         self.angles_ = np.linspace(0.0, 180.0, _ANGLES)
         radians = np.deg2rad(self.angles_)

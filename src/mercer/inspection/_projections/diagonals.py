@@ -8,8 +8,6 @@ from mercer.decomposition import diagonalize_jointly
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["JointDiagonalDisplay"]
-
 
 class JointDiagonalDisplay:
     """Matrices before and after one transform that makes them as diagonal as it can: two rows of pictures.
@@ -43,11 +41,10 @@ class JointDiagonalDisplay:
         self.matrices = np.asarray(matrices, dtype=np.float64)
         self.transform = np.asarray(transform, dtype=np.float64)
         if self.matrices.ndim != 3 or self.transform.shape != self.matrices.shape[1:]:
-            message = (
+            raise DataError(
                 f"JointDiagonalDisplay: matrices must be of shape (n_matrices, k, k) and the transform of shape (k, "
                 f"k); got {self.matrices.shape} and {self.transform.shape}. Stack the matrices."
             )
-            raise DataError(message)
         # The transform B diagonalises C as B C B^T.
         self.transformed_ = self.transform @ self.matrices @ self.transform.T
         self.names = [f"matrix {number}" for number in range(len(self.matrices))] if names is None else list(names)

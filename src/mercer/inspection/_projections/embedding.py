@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["EmbeddingDisplay"]
-
 # More distinct numbers than this are drawn by a colour scale, not by a legend.
 _MOST_CLASSES = 20
 # Arrows reach at most this share of the largest score along each coordinate.
@@ -74,17 +72,15 @@ class EmbeddingDisplay:
         self.axis_names = axis_names
         shape = np.shape(embedding)
         if len(shape) != 2 or shape[1] != 2:
-            message = (
+            raise DataError(
                 f"EmbeddingDisplay: embedding must have two columns; got shape {shape}. Choose two coordinates, for "
                 f"example scores[:, :2]."
             )
-            raise DataError(message)
         if labels is not None and np.shape(labels) != shape[:1]:
-            message = (
+            raise DataError(
                 f"EmbeddingDisplay: labels must have one entry per row, {shape[0]}; got shape {np.shape(labels)}. Give "
                 f"the labels of the embedded rows."
             )
-            raise DataError(message)
         self.classes_ = None if labels is None else _find_classes(np.asarray(labels))
 
     @classmethod
@@ -126,11 +122,10 @@ class EmbeddingDisplay:
         check_is_fitted(estimator)
         scores = np.asarray(estimator.transform(X) if hasattr(estimator, "transform") else estimator.embedding_)
         if max(components) >= scores.shape[1]:
-            message = (
+            raise DataError(
                 f"EmbeddingDisplay: components must be below the number of coordinates, {scores.shape[1]}; got "
                 f"{tuple(components)}. Fit more components."
             )
-            raise DataError(message)
         chosen = list(components)
         display = cls(
             scores[:, chosen],
@@ -209,8 +204,7 @@ def _read_loadings(estimator: Any) -> np.ndarray:
         return np.asarray(estimator.components_).T
     if hasattr(estimator, "scalings_"):
         return np.asarray(estimator.scalings_)
-    message = (
+    raise DataError(
         f"EmbeddingDisplay: arrows need a linear projection with components_; got {type(estimator).__name__}. Set "
         f"arrows=False."
     )
-    raise DataError(message)

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["OutlierScoresDisplay"]
-
 # Points of the grid along each axis of a contour plot.
 _GRID = 120
 # Contour lines of scores.
@@ -78,18 +76,16 @@ class OutlierScoresDisplay:
             The display, drawn.
         """
         if kind not in ("sorted", "contour"):
-            message = f"OutlierScoresDisplay: kind must be one of 'sorted', 'contour'; got {kind!r}."
-            raise DataError(message)
+            raise DataError(f"OutlierScoresDisplay: kind must be one of 'sorted', 'contour'; got {kind!r}.")
         rows, offset = np.asarray(X, dtype=np.float64), float(np.ravel(detector.offset_)[0])
         scores = np.ravel(detector.score_samples(X))
         if kind == "sorted":
             return cls(scores, offset=offset).plot(ax=ax, **kwargs)
         if rows.shape[1] != 2:
-            message = (
+            raise DataError(
                 f"OutlierScoresDisplay: contours need rows of 2 columns; got {rows.shape[1]}. Use kind='sorted', or "
                 f"fit the detector to two columns."
             )
-            raise DataError(message)
         low, high = rows.min(axis=0), rows.max(axis=0)
         margin = 0.08 * np.where(high > low, high - low, 1.0)
         x, y = (np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2))

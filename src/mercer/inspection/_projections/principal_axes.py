@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["PrincipalAxesDisplay"]
-
 # An arrow along an axis is this number of standard deviations long: the ellipse holds some 86 % of Gaussian rows.
 _DEVIATIONS = 2.0
 
@@ -66,11 +64,10 @@ class PrincipalAxesDisplay:
         self.variances = variances
         rows, centre = np.asarray(X, dtype=float), np.asarray(mean, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != 2 or np.shape(components)[1:] != (2,):
-            message = (
+            raise DataError(
                 f"PrincipalAxesDisplay: rows and components must have two columns; got shapes {np.shape(X)} and "
                 f"{np.shape(components)}. Choose two features."
             )
-            raise DataError(message)
         first = np.asarray(components, dtype=float)[0]
         # A model of one component gets the direction at right angles as its second axis.
         axes = np.array([first, [-first[1], first[0]]])
@@ -108,11 +105,10 @@ class PrincipalAxesDisplay:
         check_is_fitted(estimator)
         missing = [name for name in ("components_", "mean_", "explained_variance_") if not hasattr(estimator, name)]
         if missing:
-            message = (
+            raise DataError(
                 f"PrincipalAxesDisplay: the estimator must have {missing[0]}; got {type(estimator).__name__}. Give a "
                 f"fitted PCA."
             )
-            raise DataError(message)
         display = cls(X, estimator.mean_, estimator.components_, estimator.explained_variance_)
         colours = {} if y is None else {"c": np.unique(y, return_inverse=True)[1]}
         return display.plot(axes=axes, **(colours | kwargs))

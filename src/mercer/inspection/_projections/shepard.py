@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["ShepardDisplay"]
-
 
 class ShepardDisplay:
     """Shepard's diagram of a map by multidimensional scaling.
@@ -46,11 +44,10 @@ class ShepardDisplay:
     def __init__(self, dissimilarities: Any, embedding: Any) -> None:
         D, Y = np.asarray(dissimilarities, dtype=np.float64), np.asarray(embedding, dtype=np.float64)
         if D.ndim != 2 or D.shape != (len(Y), len(Y)):
-            message = (
+            raise DataError(
                 f"ShepardDisplay: dissimilarities must have one row and column per point, {len(Y)}; got shape "
                 f"{D.shape}. Give dissimilarity_matrix_ and embedding_ of one model."
             )
-            raise DataError(message)
         # A symmetric matrix has each pair twice; the upper triangle has it once.
         upper = np.triu_indices(len(Y), 1)
         order = np.argsort(D[upper], kind="stable")
@@ -83,11 +80,10 @@ class ShepardDisplay:
         check_is_fitted(estimator)
         D = getattr(estimator, "dissimilarity_matrix_", getattr(estimator, "dist_matrix_", None))
         if D is None:
-            message = (
+            raise DataError(
                 f"ShepardDisplay: the estimator must have dissimilarity_matrix_ or dist_matrix_; got "
                 f"{type(estimator).__name__}. Give a fitted MDS, ClassicalMDS or Isomap."
             )
-            raise DataError(message)
         return cls(D, estimator.embedding_).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "ShepardDisplay":

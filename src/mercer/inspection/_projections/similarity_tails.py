@@ -8,8 +8,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["SimilarityTailsDisplay"]
-
 
 class SimilarityTailsDisplay:
     r"""Gaussian and Student-t similarities of two points against their distance.
@@ -48,11 +46,10 @@ class SimilarityTailsDisplay:
         self.dofs, self.log = tuple(float(dof) for dof in dofs), log
         self.distances = np.linspace(0.0, 5.0, 401) if distances is None else np.asarray(distances, dtype=np.float64)
         if self.distances.ndim != 1 or not all(dof > 0 for dof in self.dofs):
-            message = (
+            raise DataError(
                 "SimilarityTailsDisplay: dofs must be positive numbers and distances one row of numbers; got "
                 f"{self.dofs} and shape {self.distances.shape}. Leave out dofs for the t distribution of t-SNE."
             )
-            raise DataError(message)
         squares = np.square(self.distances)
         self.values_ = {"Gaussian": np.exp(-squares)}
         for dof in self.dofs:

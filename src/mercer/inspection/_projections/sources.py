@@ -10,8 +10,6 @@ from mercer.decomposition import match_sources
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["SeparationStagesDisplay", "SourcesDisplay"]
-
 
 class SourcesDisplay:
     """Sources over time, one panel each, with the true sources behind them where these are known.
@@ -143,11 +141,10 @@ class SeparationStagesDisplay:
         self.rows, self.white, self.sources = (np.asarray(part, dtype=np.float64) for part in (rows, white, sources))
         for part in (self.rows, self.white, self.sources):
             if part.ndim != 2 or part.shape[1] < 2:
-                message = (
+                raise DataError(
                     f"SeparationStagesDisplay: every stage must have two columns at least; got the shape {part.shape}. "
                     f"Choose two columns."
                 )
-                raise DataError(message)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **kwargs: Any) -> Any:
@@ -171,11 +168,10 @@ class SeparationStagesDisplay:
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "whitening_"):
-            message = (
+            raise DataError(
                 f"SeparationStagesDisplay: the estimator must have whitening_; got {type(estimator).__name__}. Give a "
                 f"fitted ICA, FastICA or SecondOrderSeparation."
             )
-            raise DataError(message)
         rows = check_array(X, dtype=np.float64)
         white = (rows - estimator.mean_) @ estimator.whitening_.T
         # Each white column is drawn at variance one, whatever the scale of the whitening.

@@ -7,8 +7,6 @@ import numpy as np
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
-__all__ = ["StateSequenceDisplay", "TransitionGraphDisplay"]
-
 
 def _choose_colours(count: int) -> Any:
     from matplotlib import colormaps
@@ -46,11 +44,10 @@ class StateSequenceDisplay:
         self.states = np.asarray(states)
         self.probabilities = None if probabilities is None else np.asarray(probabilities, dtype=float)
         if self.states.shape != (len(self.values),):
-            message = (
+            raise DataError(
                 f"StateSequenceDisplay: states must hold one state for each of the {len(self.values)} steps; got shape "
                 f"{self.states.shape}."
             )
-            raise DataError(message)
         # A run begins at each step whose state differs from the one before.
         cuts = np.flatnonzero(np.diff(self.states)) + 1
         starts, stops = np.append(0, cuts), np.append(cuts, len(self.states))

@@ -14,8 +14,6 @@ from mercer._solver import Outcome
 from mercer._stored import Stored, part
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Inference", "Inferring", "describe_estimates", "inference", "refuse_rank", "term_names"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -136,8 +134,7 @@ def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confiden
     from mercer.linear_model._inference.logistic import infer_logistic
 
     if not (isinstance(confidence, float) and 0.0 < confidence < 1.0):
-        message = f"inference: confidence must be a number in (0, 1); got {confidence!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"inference: confidence must be a number in (0, 1); got {confidence!r}.")
     check_is_fitted(model)
     if hasattr(model, "classes_"):
         return infer_logistic(model, X, y, sample_weight, confidence)
@@ -209,5 +206,4 @@ def term_names(model: Any) -> list[str]:
 
 def refuse_rank(subject: str) -> None:
     """Say that coefficients which others determine have no errors."""
-    message = f"{subject}: standard errors need columns of full rank; drop columns that others determine."
-    raise DataError(message)
+    raise DataError(f"{subject}: standard errors need columns of full rank; drop columns that others determine.")

@@ -23,15 +23,14 @@ from mercer.linear_model._solvers.closed_form.linear_spectrum import (
     spectrum_of_triangle,
 )
 
-__all__ = ["infer_linear"]
-
 
 def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: float) -> Inference:
     """Compute the inference of a fitted LinearRegression or Ridge."""
     name, alpha = type(model).__name__, float(np.ravel(getattr(model, "alpha", 0.0))[0])
     if model.positive:
-        message = f"{name}: standard errors do not hold for coefficients at a bound; fit with positive=False."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{name}: standard errors do not hold for coefficients at a bound; fit with positive=False."
+        )
     source = open_single_target(model, X, y, sample_weight, reset=False)
     centre = model.fit_intercept
     dense = source.place == "memory" and not source.is_sparse
@@ -48,8 +47,9 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     # Residual degrees of freedom.
     left = n - freedom
     if left <= 0:
-        message = f"{name}: {freedom:g} coefficients leave nothing of {n:g} rows to estimate the noise; add rows."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{name}: {freedom:g} coefficients leave nothing of {n:g} rows to estimate the noise; add rows."
+        )
     variance = squares / left
     estimates = np.append(level, coef) if centre else coef
     return Inference(

@@ -20,29 +20,25 @@ from mercer.errors import DataError, ParameterError
 from mercer.linear_model._inference.inference import Inference, describe_estimates, refuse_rank, term_names
 from mercer.linear_model._logistic.penalty import strengths
 
-__all__ = ["infer_logistic"]
-
 
 def infer_logistic(model: Any, X: Any, y: Any, sample_weight: Any, confidence: float) -> Inference:
     """Compute the inference of a fitted LogisticRegression or LogisticRegressionCV."""
     C, ratio = _find_strength(model)
     if ratio > 0:
-        message = (
+        raise ParameterError(
             f"{type(model).__name__}: standard errors do not hold for coefficients that an l1 penalty has set to zero; "
             f"fit with l1_ratio=0; got {ratio:g}."
         )
-        raise ParameterError(message)
     opened = model._open(X, y, sample_weight, targets="labels", accept_sparse="csr", reset=False)
     classes, source = label_classes(model, opened)
     loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     # Native code reads a score for each class of y from the coefficients.
     if not np.array_equal(classes, model.classes_) or len(coef) != (1 if len(classes) == 2 else len(classes)):
-        message = (
+        raise DataError(
             f"{type(model).__name__}: infer needs the rows of the fit, with labels of all its {len(model.classes_)} "
             f"classes; got {len(classes)} classes and coefficients of {len(coef)} scores. Give the X and y of the fit."
         )
-        raise DataError(message)
     parameters = np.column_stack([coef, np.broadcast_to(model.intercept_, len(coef))]).astype(np.float64)
     total = source.total_weight()
     # The summed loss is minus the log-likelihood.

@@ -22,8 +22,6 @@ from mercer.linear_model._lasso.elastic_net_path import alpha_grid, first_alpha
 from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan
 from mercer.linear_model._solvers.lasso.descent_folds import FoldsState, cross_validate
 
-__all__ = ["DescentCV"]
-
 
 class DescentCV(LinearRegressor):
     """Coordinate descent at the penalty with the least error of cross-validation."""
@@ -103,24 +101,26 @@ class DescentCV(LinearRegressor):
             return None
         for index, alpha in enumerate(self.alphas):
             if not isinstance(alpha, numbers.Real):
-                message = (
+                raise ParameterError(
                     f"{type(self).__name__}: alphas[{index}] must be an instance of float, not {type(alpha).__name__}."
                 )
-                raise ParameterError(message)
             if not float(alpha) >= 0:
-                message = f"{type(self).__name__}: alphas[{index}] == {alpha}, must be >= 0.0."
-                raise ParameterError(message)
+                raise ParameterError(f"{type(self).__name__}: alphas[{index}] == {alpha}, must be >= 0.0.")
         # Falling, so that each solution starts the next.
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 
     def _one_target(self, source: Source) -> Source:
         if source.n_targets != 1:
             name = type(self).__name__
-            message = f"{name}: For multi-task outputs, use MultiTask{name}; got y with {source.n_targets} columns."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: For multi-task outputs, use MultiTask{name}; got y with {source.n_targets} columns."
+            )
         if source.target_shape != ():
-            message = "A column-vector y was passed when a 1d array was expected; use y.ravel()."
-            warnings.warn(message, DataConversionWarning, stacklevel=5)
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; use y.ravel().",
+                DataConversionWarning,
+                stacklevel=5,
+            )
             source.y, source.target_shape = source.y.ravel(), ()
         return source
 
@@ -130,11 +130,10 @@ class DescentCV(LinearRegressor):
         if sklearn.get_config()["enable_metadata_routing"]:
             arguments = process_routing(self, "fit", sample_weight=sample_weight, **params).splitter.split
         elif params:
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: [{', '.join(params)}] passed to fit is only supported if "
                 f"enable_metadata_routing=True; see sklearn.set_config."
             )
-            raise ParameterError(message)
         return splits(self.cv, source.whole(), source.y, classifier=False, **arguments)
 
     def get_metadata_routing(self) -> MetadataRouter:

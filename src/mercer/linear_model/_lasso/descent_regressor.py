@@ -32,8 +32,6 @@ from mercer.linear_model._solvers.lasso.coordinate_descent import (
     coordinate_descent,
 )
 
-__all__ = ["DescentRegressor", "descent_seed", "suits_gram"]
-
 # Columns up to which their scatter, from one pass over the rows, is cheaper than passes for working sets: d columns
 # take n d^2 multiplications at some 50 a nanosecond, against about five passes of n d numbers at 2 a nanosecond.
 _GRAM_COLUMNS = 512
@@ -101,11 +99,12 @@ class DescentRegressor(LinearRegressor):
         """
         if self.alpha == 0:
             # scikit-learn's words, so that filters for them still work.
-            message = (
+            warnings.warn(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression "
-                "estimator, whose closed form was used."
+                "estimator, whose closed form was used.",
+                UserWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, UserWarning, stacklevel=4)
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         # scikit-learn flattens coefficients for one target, and the intercept for a flat y.
         flat = source.n_targets == 1, source.target_shape == ()
@@ -131,11 +130,10 @@ class DescentRegressor(LinearRegressor):
             return np.zeros(shape[::-1])
         coef = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
         if coef.shape != shape:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: warm_start needs coefficients of shape {shape}, as the data have it; got "
                 f"{coef.shape}. Fit with warm_start=False first."
             )
-            raise DataError(message)
         # Coefficients of another fit may be negative.
         return np.maximum(coef.T, 0.0) if self.positive else coef.T.copy()
 

@@ -1,7 +1,5 @@
 """The parts of the documentation that the lasso, the elastic net and their cross-validated forms share."""
 
-__all__ = ["SHARED"]
-
 _TOL_TO_N_JOBS = r"""tol : a number in [0, inf), default=0.0001
         Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more than
         ``tol`` times the largest.

@@ -11,8 +11,6 @@ from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_cv import DescentCV
 from mercer.linear_model._lasso.documentation import SHARED
 
-__all__ = ["ElasticNetCV"]
-
 
 class ElasticNetCV(DescentCV):
     """The elastic net at the penalty, and the mixture, that cross-validation finds best.
@@ -87,8 +85,7 @@ class ElasticNetCV(DescentCV):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not ((self._mixings >= 0) & (self._mixings <= 1)).all():
-            message = f"ElasticNetCV: every l1_ratio must be a number in [0, 1]; got {self.l1_ratio!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"ElasticNetCV: every l1_ratio must be a number in [0, 1]; got {self.l1_ratio!r}.")
 
     def _read_state(self, state: Any, dtype: str) -> dict[str, Any]:
         ratio = state.chosen // state.errors.shape[1]

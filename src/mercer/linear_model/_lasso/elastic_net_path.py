@@ -20,8 +20,6 @@ from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gra
 from mercer.linear_model._lasso.elastic_net import ElasticNet
 from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, sum_moments
 
-__all__ = ["alpha_grid", "enet_path", "first_alpha", "lasso_path", "open_path_rows"]
-
 _OPTIONS = {
     "tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None, "n_jobs": None,
 }  # fmt: skip
@@ -140,11 +138,12 @@ def enet_path(
         walk = _walk(plan, wanted, l1_ratio, eps, Xy, coef_init, bool(verbose))
         grid, coefs, gaps, sweeps, missed = answer_requests(walk, source)
     if missed:
-        message = (
+        warnings.warn(
             f"enet_path: {missed} of {len(grid)} penalties stopped by max_iter, not converged; the largest duality gap "
-            f"is {gaps.max():.3g}. Objective did not converge. You might want to increase the number of iterations."
+            f"is {gaps.max():.3g}. Objective did not converge. You might want to increase the number of iterations.",
+            ConvergenceWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
     result = grid, coefs.astype(source.host_dtype), gaps
     return (*result, sweeps) if return_n_iter else result
 
@@ -160,11 +159,10 @@ def alpha_grid(top: float, eps: float, n_alphas: int) -> np.ndarray:
 def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: str) -> float:
     """Return the penalty at which the first coefficient of the first target leaves zero; zero if none does."""
     if l1_ratio == 0:
-        message = (
+        raise ParameterError(
             f"{subject}: Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by "
             f"providing your estimator with the appropriate `alphas=` argument."
         )
-        raise ParameterError(message)
     cross, total = moments.cross[:, 0], moments.weight
     # Centring has this relative error, so constant columns or targets leave products of this size.
     scatter = moments.scatter if moments.scatter.ndim == 1 else np.diagonal(moments.scatter)
@@ -205,8 +203,9 @@ def _walk(
 def _options(params: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(params) - set(_OPTIONS))
     if unknown:
-        message = f"enet_path: Unexpected parameters in params: {', '.join(unknown)}; it takes {', '.join(_OPTIONS)}."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"enet_path: Unexpected parameters in params: {', '.join(unknown)}; it takes {', '.join(_OPTIONS)}."
+        )
     return _OPTIONS | params
 
 
@@ -214,15 +213,19 @@ def _read_alphas(n_alphas: Any, alphas: Any) -> Any:
     """Return the penalties or their number, with scikit-learn's warnings about deprecated spellings."""
     wanted: Any = 100
     if n_alphas != "deprecated":
-        message = (
+        warnings.warn(
             "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value; pass "
-            "it there."
+            "it there.",
+            FutureWarning,
+            stacklevel=3,
         )
-        warnings.warn(message, FutureWarning, stacklevel=3)
         wanted = n_alphas
     if alphas is None:
-        message = "'alphas=None' is deprecated and will be removed in 1.11; set alphas=100 to silence this."
-        warnings.warn(message, FutureWarning, stacklevel=3)
+        warnings.warn(
+            "'alphas=None' is deprecated and will be removed in 1.11; set alphas=100 to silence this.",
+            FutureWarning,
+            stacklevel=3,
+        )
     elif not isinstance(alphas, str):
         wanted = alphas
     if isinstance(wanted, Integral):
@@ -230,8 +233,7 @@ def _read_alphas(n_alphas: Any, alphas: Any) -> Any:
         return wanted
     wanted = np.sort(np.asarray(wanted, dtype=np.float64).ravel())[::-1]
     if not (wanted >= 0).all():
-        message = f"enet_path: every alpha must be a number in [0, inf); got {wanted.min()!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"enet_path: every alpha must be a number in [0, inf); got {wanted.min()!r}.")
     return wanted
 
 
@@ -240,11 +242,10 @@ def open_path_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int
     X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), order="C")
     y = check_array(y, dtype=FLOATS[0], ensure_2d=False)
     if y.ndim != 1:
-        message = (
+        raise DataError(
             f"{subject}: y must have one dimension; got shape {y.shape}. Call it for each target; for penalties on "
             f"targets together use scikit-learn's."
         )
-        raise DataError(message)
     check_consistent_length(X, y)
     weight = check_weight(ElasticNet(), sample_weight, len(y))
     return open_source(X, y, weight, n_threads(n_jobs))
@@ -256,5 +257,6 @@ def _check_cross(given: Any, cross: np.ndarray) -> None:
         return
     given = np.asarray(given, dtype=np.float64).ravel()
     if given.shape != cross.shape or not np.allclose(given, cross, rtol=1e-3, atol=1e-3 * np.abs(cross).max(initial=0)):
-        message = f"enet_path: Xy must be X.T @ y, of shape {cross.shape}; got other values of shape {given.shape}."
-        raise DataError(message)
+        raise DataError(
+            f"enet_path: Xy must be X.T @ y, of shape {cross.shape}; got other values of shape {given.shape}."
+        )

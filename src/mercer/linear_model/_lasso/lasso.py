@@ -5,8 +5,6 @@ from mercer._documentation import compose_docstring
 from mercer.linear_model._lasso.descent_regressor import DescentRegressor
 from mercer.linear_model._lasso.documentation import SHARED
 
-__all__ = ["Lasso"]
-
 
 class Lasso(DescentRegressor):
     """The lasso: least squares with an l1 penalty, which makes coefficients exactly zero.

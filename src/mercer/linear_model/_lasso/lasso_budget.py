@@ -15,8 +15,6 @@ from mercer.linear_model._lasso.descent_regressor import suits_gram
 from mercer.linear_model._lasso.elastic_net_path import first_alpha, open_path_rows
 from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, sum_moments
 
-__all__ = ["alpha_for_l1_norm"]
-
 _NAME = "alpha_for_l1_norm"
 _RULES = {"l1_norm": Real(0, closed="neither"), "fit_intercept": Boolean(), "positive": Boolean()}
 # The relative duality gap of each fit: rounding, so that |coef|_1 is smooth enough for a root finder.
@@ -100,6 +98,9 @@ def _search_alpha(plan: DescentPlan, source: Source, budget: float) -> float:
     # Below the least penalty the budget does not bind.
     alpha = brentq(excess, low, high, xtol=1e-300, rtol=1e-13) if low > _LEAST * top else 0.0
     if missed:
-        message = f"{_NAME}: {len(missed)} fits did not converge; the largest duality gap is {max(missed):.3g}."
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warnings.warn(
+            f"{_NAME}: {len(missed)} fits did not converge; the largest duality gap is {max(missed):.3g}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return float(alpha)

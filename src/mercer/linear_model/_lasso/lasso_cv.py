@@ -10,8 +10,6 @@ from mercer._stored import Stored, floats
 from mercer.linear_model._lasso.descent_cv import DescentCV
 from mercer.linear_model._lasso.documentation import SHARED
 
-__all__ = ["LassoCV"]
-
 
 class LassoCV(DescentCV):
     """The lasso at the penalty that cross-validation finds best.

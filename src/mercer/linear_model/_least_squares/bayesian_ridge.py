@@ -24,8 +24,6 @@ from mercer.linear_model._solvers.closed_form.linear_spectrum import (
     spectrum_of_triangle,
 )
 
-__all__ = ["BayesianRidge"]
-
 
 class BayesianRidge(LinearRegressor):
     """Bayesian linear regression with a Gaussian prior on the coefficients.

@@ -22,8 +22,6 @@ from mercer._stored import Stored, flags, floats, integers, part
 from mercer.errors import DataError
 from mercer.linear_model._solvers.closed_form.joint_moments import JointMoments
 
-__all__ = ["GaussianConditionalRegressor"]
-
 _HEAVY = 400
 _TOLERANCE = 1e-8
 
@@ -152,11 +150,10 @@ class GaussianConditionalRegressor(LinearRegressor):
         seen = vars(self).get("_seen")
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", reset=seen is None)
         if seen is not None and (source.target_shape == ()) != self._flat:
-            message = (
+            raise DataError(
                 f"GaussianConditionalRegressor: y must have the shape it had before, one number for each row or a "
                 f"matrix; got {source.target_shape} a row. Reshape it, or call fit."
             )
-            raise DataError(message)
         return self._learn(source, seen)
 
     def _learn(self, source: Source, seen: GaussianState | None) -> "GaussianConditionalRegressor":
@@ -167,11 +164,12 @@ class GaussianConditionalRegressor(LinearRegressor):
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         if self.rank_ < source.n_features:
-            message = (
+            warnings.warn(
                 f"GaussianConditionalRegressor: {source.n_features} columns vary in {self.rank_} directions only, so "
-                f"many coefficients fit equally well and those of least norm were taken; drop columns, or use Ridge."
+                f"many coefficients fit equally well and those of least norm were taken; drop columns, or use Ridge.",
+                LinAlgWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, LinAlgWarning, stacklevel=6)
         self._conclude(outcome)
         return self
 

@@ -30,8 +30,6 @@ from mercer.linear_model._solvers.closed_form.normal_equations import (
     by_orthogonal_triangle,
 )
 
-__all__ = ["LinearRegression"]
-
 # The seminormal equations with one correction match an orthogonal method down to here; see normal_equations.
 _WELL_CONDITIONED = 1e-8
 _SINGULAR = 1e-14
@@ -180,8 +178,9 @@ class LinearRegression(Inferring, RunningRegressor):
         factor, failed = lapack.dpotrf(moments.scatter, lower=False)
         # The reciprocal condition number of the scatter; near rounding it says nothing of the errors.
         if failed or lapack.dpocon(factor, np.abs(moments.scatter).sum(axis=0).max(), uplo="U")[0] < _SINGULAR:
-            message = "LinearRegression: standard errors need columns of full rank; drop columns that others determine."
-            raise DataError(message)
+            raise DataError(
+                "LinearRegression: standard errors need columns of full rank; drop columns that others determine."
+            )
         inverse = lapack.dpotri(factor, lower=False)[0]
         variance = np.asarray(to_numpy(self.residual_variance_))[..., None]
         # The intercept is y_mean - mean . coef: its variance is 1 / n + mean' S^-1 mean, times that of the noise.
@@ -270,8 +269,9 @@ class LinearRegression(Inferring, RunningRegressor):
         self.rank_ = state.rank
         self.singular_ = state.singular.astype(source.host_dtype)
         if state.rank < source.n_features:
-            message = (
+            warnings.warn(
                 f"LinearRegression: {source.n_features} columns have rank {state.rank} at tol={self.tol:g}; many "
-                f"coefficients fit equally well, and those of least norm were taken; drop columns, or use Ridge."
+                f"coefficients fit equally well, and those of least norm were taken; drop columns, or use Ridge.",
+                LinAlgWarning,
+                stacklevel=5,
             )
-            warnings.warn(message, LinAlgWarning, stacklevel=5)

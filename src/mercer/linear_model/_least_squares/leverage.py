@@ -18,8 +18,6 @@ from mercer._statistic.triangle import Triangle
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._least_squares.least_squares import LinearRegression
 
-__all__ = ["hat_matrix", "leave_one_out_residuals", "leverages"]
-
 
 def leverages(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
     """Compute the leverage of each row: the diagonal of the hat matrix.
@@ -107,8 +105,7 @@ def leave_one_out_residuals(
     array([ 3. , -1.5,  3. ])
     """
     if not alpha >= 0:
-        message = f"leave_one_out_residuals: alpha must be a number in [0, inf); got {alpha!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"leave_one_out_residuals: alpha must be a number in [0, inf); got {alpha!r}.")
     if alpha > 0:
         return _ridge_residuals(X, y, float(alpha), fit_intercept)
     left = 1.0 - leverages(X, fit_intercept=fit_intercept, n_jobs=n_jobs)
@@ -142,8 +139,7 @@ def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return a shift m and a matrix V / s such that (X - m) V / s is an orthonormal basis of the columns of X."""
     moments = source.reduce(Moments(centre, diagonal=True))
     if not np.isfinite(moments.scatter).all():
-        message = "leverages: the squares of the rows overflow; scale the columns down."
-        raise DataError(message)
+        raise DataError("leverages: the squares of the rows overflow; scale the columns down.")
     triangle = source.reduce(Triangle(centre)).factor
     with one_blas_thread():
         _, singular, right = np.linalg.svd(triangle, full_matrices=False)

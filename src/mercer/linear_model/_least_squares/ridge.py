@@ -31,8 +31,6 @@ from mercer.linear_model._solvers.closed_form.normal_equations import (
 from mercer.linear_model._solvers.stochastic.average_gradient import AverageState, average_gradient
 from mercer.linear_model._solvers.stochastic.finite_sum import RidgeTargets
 
-__all__ = ["Ridge"]
-
 # The smaller side up to which 'auto' solves sparse rows in closed form: half a second of Cholesky, 30 MB.
 _GRAM_SIZE = 2000
 # Reciprocal conditions at which the normal equations are corrected, and given up; see normal_equations.
@@ -184,34 +182,31 @@ class Ridge(Inferring, RunningRegressor):
     def _check_sums_suffice(self) -> None:
         self._check_solver()
         if self.solver not in ("auto", "cholesky", "lbfgs"):
-            message = (
+            raise ParameterError(
                 f"Ridge: partial_fit works from sums, which solver='auto' or 'cholesky' can use; got {self.solver!r}. "
                 f"Set solver='auto', or call fit."
             )
-            raise ParameterError(message)
 
     def _check_solver(self) -> None:
         if self.solver == "lbfgs" and not self.positive:
-            message = "Ridge: 'lbfgs' solver can be used only when positive=True; got False. Set solver='auto'."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Ridge: 'lbfgs' solver can be used only when positive=True; got False. Set solver='auto'."
+            )
         if self.positive and self.solver not in ("auto", "lbfgs"):
-            message = (
+            raise ParameterError(
                 f"Ridge: solver='{self.solver}' does not support positive fitting; use solver='auto' or 'lbfgs', or "
                 f"positive=False."
             )
-            raise ParameterError(message)
 
     def _penalties(self, n_targets: int) -> np.ndarray:
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()
         if alpha.shape[0] not in (1, n_targets):
-            message = (
+            raise ParameterError(
                 f"Ridge: Number of targets and number of penalties do not correspond: {alpha.shape[0]} != {n_targets}; "
                 f"give one alpha, or one for each target."
             )
-            raise ParameterError(message)
         if not (alpha >= 0).all() or not np.isfinite(alpha).all():
-            message = f"Ridge: every alpha must be a number in [0, inf); got {self.alpha!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"Ridge: every alpha must be a number in [0, inf); got {self.alpha!r}.")
         return np.broadcast_to(alpha, (n_targets,)).copy()
 
     def _resolve_solver(self, source: Source) -> str:

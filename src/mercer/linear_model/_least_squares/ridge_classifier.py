@@ -15,8 +15,6 @@ from mercer.linear_model._least_squares.ridge_selection import GivenScores, Ridg
 from mercer.linear_model._solvers.closed_form.ridge_choice import RidgeChoice
 from mercer.linear_model._stochastic.signed_classes import SignedClassifier
 
-__all__ = ["RidgeClassifier", "RidgeClassifierCV"]
-
 _PLACES = ("memory", "file", "stream", "dask", "device")
 
 

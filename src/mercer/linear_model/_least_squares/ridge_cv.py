@@ -13,8 +13,6 @@ from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._least_squares.ridge_selection import RidgeSelection
 from mercer.linear_model._solvers.closed_form.ridge_choice import RidgeChoice
 
-__all__ = ["RidgeCV"]
-
 
 class RidgeCV(RidgeSelection, LinearRegressor):
     """Ridge regression with the penalty that leave-one-out, or other, cross-validation chooses.

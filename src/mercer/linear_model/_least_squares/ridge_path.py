@@ -17,15 +17,6 @@ from mercer._source.threads import n_threads, one_blas_thread
 from mercer._statistic.triangle import Triangle
 from mercer.errors import ParameterError
 
-__all__ = [
-    "alpha_for_norm",
-    "alpha_from_variances",
-    "alpha_per_sample",
-    "penalised_condition_number",
-    "ridge_degrees_of_freedom",
-    "ridge_path",
-]
-
 
 @dataclass(frozen=True)
 class _Spectrum:
@@ -82,8 +73,7 @@ def ridge_path(
     """
     alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if not (alphas >= 0).all():
-        message = f"ridge_path: every alpha must be a number in [0, inf); got {alphas.min():g}."
-        raise ParameterError(message)
+        raise ParameterError(f"ridge_path: every alpha must be a number in [0, inf); got {alphas.min():g}.")
     spectrum, flat = _decompose(X, y, fit_intercept, sample_weight, n_jobs)
     with one_blas_thread():
         # V diag(d / (d^2 + alpha)) U^T y for each penalty, from one decomposition.
@@ -118,8 +108,7 @@ def alpha_for_norm(
     1.0
     """
     if not squared_norm > 0:
-        message = f"alpha_for_norm: squared_norm must be a number in (0, inf); got {squared_norm!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"alpha_for_norm: squared_norm must be a number in (0, inf); got {squared_norm!r}.")
     spectrum, _ = _decompose(X, y, fit_intercept, sample_weight, None)
 
     def excess(alpha: float) -> float:

@@ -38,8 +38,6 @@ from mercer.linear_model._solvers.closed_form.ridge_choice import (
     solve_by_scatter,
 )
 
-__all__ = ["GivenScores", "RidgeSelection"]
-
 # The tolerance of the certificates of closed forms: the rounding of well-scaled problems.
 _TOLERANCE = 1e-8
 
@@ -89,8 +87,11 @@ class RidgeSelection(LimitedEstimator):
         alphas = self._check_alphas()
         to_scorer, to_splitter = route_parameters(self, "fit", sample_weight, parameters)
         if self.gcv_mode == "svd" and source.is_sparse:
-            message = f"{type(self).__name__}: The 'svd' mode is not supported for sparse X; 'eigen' is used instead."
-            warnings.warn(message, FutureWarning, stacklevel=6)
+            warnings.warn(
+                f"{type(self).__name__}: The 'svd' mode is not supported for sparse X; 'eigen' is used instead.",
+                FutureWarning,
+                stacklevel=6,
+            )
         # Leave-one-out errors or predictions, where they are to be stored.
         stored: dict[str, Any] = {}
         if self.cv is None:
@@ -114,21 +115,19 @@ class RidgeSelection(LimitedEstimator):
         values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
         for number, alpha in enumerate(values):
             if not isinstance(alpha, RealNumber):
-                message = f"{name}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
-                raise ParameterError(message)
+                raise ParameterError(
+                    f"{name}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
+                )
             if not (0 <= float(alpha) < math.inf) or (self.cv is None and alpha == 0):
-                message = f"{name}: alphas[{number}] == {alpha}, must be {least} and finite. Drop it."
-                raise ParameterError(message)
+                raise ParameterError(f"{name}: alphas[{number}] == {alpha}, must be {least} and finite. Drop it.")
         if not values:
-            message = f"{name}: alphas must have an entry; got none. Give one penalty or more."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: alphas must have an entry; got none. Give one penalty or more.")
         return np.asarray(values, dtype=np.float64)
 
     def _check_folds(self) -> None:
         for name in ("store_cv_results", "alpha_per_target"):
             if getattr(self, name):
-                message = f"{type(self).__name__}: cv!=None and {name}=True are incompatible; set cv=None."
-                raise ParameterError(message)
+                raise ParameterError(f"{type(self).__name__}: cv!=None and {name}=True are incompatible; set cv=None.")
 
     def _by_leave_one_out(self, source: Source, alphas: np.ndarray, judge: Any) -> Solver:
         # A scorer, or stored results, need the error of every row; the mean square needs sums only.

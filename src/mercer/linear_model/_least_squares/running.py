@@ -11,8 +11,6 @@ from mercer._base.parameter import Boolean, parameter
 from mercer._solver import Outcome
 from mercer._source import Source
 
-__all__ = ["RunningRegressor"]
-
 
 def _works_from_sums(estimator: Any) -> bool:
     estimator._check_sums_suffice()

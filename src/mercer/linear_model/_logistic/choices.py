@@ -11,8 +11,6 @@ import numpy as np
 from mercer.errors import ParameterError
 from mercer.linear_model._logistic.penalty import check_solver
 
-__all__ = ["Choices", "read_choices"]
-
 _LATER = {
     "l1_ratios": (
         "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 onwards, "
@@ -65,10 +63,10 @@ def read_choices(estimator: Any) -> Choices:
     if estimator.penalty != "deprecated":
         _warn("penalty")
         if given is not None and estimator.penalty != "elasticnet":
-            message = (
-                f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={estimator.penalty})"
+            warnings.warn(
+                f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={estimator.penalty})",
+                stacklevel=5,
             )
-            warnings.warn(message, stacklevel=5)
     for name in ("scoring", "use_legacy_attributes"):
         if isinstance(getattr(estimator, name), str) and getattr(estimator, name) == "warn":
             _warn(name)
@@ -90,11 +88,10 @@ def _ratios(estimator: Any, given: Any) -> np.ndarray:
         return np.array([fixed[estimator.penalty]] * (1 if given is None else len(given)))
     values = [] if given is None else list(np.ravel(np.asarray(given, dtype=object)))
     if not values or not all(isinstance(ratio, Real) and 0 <= float(ratio) <= 1 for ratio in values):
-        message = (
+        raise ParameterError(
             f"{type(estimator).__name__}: l1_ratios must be an array-like of numbers between 0 and 1; got "
             f"(l1_ratios={given!r})."
         )
-        raise ParameterError(message)
     return np.asarray(values, dtype=np.float64)
 
 
@@ -105,8 +102,7 @@ def _strengths(estimator: Any) -> np.ndarray:
     Cs = np.asarray(estimator.Cs, dtype=np.float64)
     if Cs.size == 0 or not (Cs > 0).all():
         worst = "none" if Cs.size == 0 else f"{Cs.min():g}"
-        message = (
+        raise ParameterError(
             f"{type(estimator).__name__}: every C in Cs must be a number in (0, {math.inf}]; got {worst}. Drop it."
         )
-        raise ParameterError(message)
     return Cs

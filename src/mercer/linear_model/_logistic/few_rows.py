@@ -24,8 +24,6 @@ from mercer._solver.newton import NewtonState
 from mercer._source import Block, Source
 from mercer._types import Array
 
-__all__ = ["solve_few", "takes_few"]
-
 # Columns: beyond, a factor of the metric in every step takes longer than the steps that it saves.
 _WIDEST = 48
 # Multiplications of one metric: some 0.2 ms of work on one thread, and 10 ms in 50 steps.

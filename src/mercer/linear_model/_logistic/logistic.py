@@ -30,8 +30,6 @@ from mercer.linear_model._solvers.stochastic.average_gradient import average_gra
 from mercer.linear_model._solvers.stochastic.dual_coordinate import dual_coordinate
 from mercer.linear_model._solvers.stochastic.finite_sum import PenalisedLoss
 
-__all__ = ["LogisticRegression", "read_parameters"]
-
 # From this many parameters on, "auto" no longer forms the Hessian, whose cost grows with their square.
 _WIDEST_HESSIAN = 500
 
@@ -203,12 +201,11 @@ class LogisticRegression(LinearClassifier, Inferring):
 
     def _check_class_count(self, n_classes: int) -> None:
         if self.solver == "liblinear" and n_classes > 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: The 'liblinear' solver does not support multiclass classification "
                 f"(n_classes >= 3). Only binary classification is supported. The type of the target is multiclass; got "
                 f"{n_classes} classes. Use another solver, or wrap the estimator in a OneVsRestClassifier."
             )
-            raise DataError(message)
 
     def _choose(self, problem: LinearProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
         """Return the name of the method, and a function from a state to resume from to the solver."""
@@ -258,11 +255,10 @@ class LogisticRegression(LinearClassifier, Inferring):
             return start
         last = self.densify().coef_ if not isinstance(self.coef_, np.ndarray) else self.coef_
         if last.shape != (start.shape[0], start.shape[1] - 1):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: Initialization coef is of shape {last.shape}, expected shape "
                 f"{(start.shape[0], start.shape[1] - 1)}. Set warm_start=False to start afresh."
             )
-            raise DataError(message)
         start[:, :-1] = to_numpy(last)
         if self.fit_intercept:
             start[:, -1] = to_numpy(self.intercept_)

@@ -32,8 +32,6 @@ from mercer.linear_model._logistic.choices import Choices, read_choices
 from mercer.linear_model._logistic.logistic import LogisticRegression, read_parameters
 from mercer.linear_model._logistic.paths import Paths, Search, make_problem, worker_of
 
-__all__ = ["LogisticRegressionCV"]
-
 _AVERAGED = "Coefficients averaged over folds minimise no single objective; set refit=True for those that do."
 
 

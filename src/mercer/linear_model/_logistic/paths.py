@@ -22,8 +22,6 @@ from mercer._statistic.class_moments import LabelledScatter
 from mercer.linear_model._logistic.logistic import LogisticRegression
 from mercer.linear_model._logistic.penalty import strengths
 
-__all__ = ["Paths", "Search", "make_problem", "worker_of"]
-
 # Test rows whose scores are computed at once: with 10 penalties of 10 classes 3 MB.
 _SCORED = 4096
 _SHARED = ("dual", "tol", "fit_intercept", "intercept_scaling", "solver", "max_iter")
@@ -235,8 +233,9 @@ def _deadline(estimator: Any) -> float:
 
 def _warn_of_limits(estimator: Any, short: int, total: int) -> None:
     if short:
-        message = (
+        warnings.warn(
             f"{type(estimator).__name__}: {short} of {total} fits on folds ended before they met "
-            f"tol={estimator.tol:g}; raise max_iter (now {estimator.max_iter}) or tol, or scale the columns."
+            f"tol={estimator.tol:g}; raise max_iter (now {estimator.max_iter}) or tol, or scale the columns.",
+            ConvergenceWarning,
+            stacklevel=2,
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)

@@ -9,8 +9,6 @@ import numpy as np
 from mercer._objective import ElasticNetPenalty
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["check_solver", "read_penalty", "strengths"]
-
 _DEPRECATED = (
     "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave 'penalty' set "
     "to its default value and use 'l1_ratio' or 'C' instead: l1_ratio=0 for penalty='l2', l1_ratio=1 for "
@@ -23,26 +21,27 @@ def read_penalty(estimator: Any) -> tuple[float, float]:
     penalty, ratio, C = estimator.penalty, estimator.l1_ratio, float(estimator.C)
     if penalty == "deprecated":
         if ratio is None:
-            message = (
-                "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use 0<=l1_ratio<=1."
+            warnings.warn(
+                "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use 0<=l1_ratio<=1.",
+                FutureWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, FutureWarning, stacklevel=6)
         return C, 0.0 if ratio is None else float(ratio)
     warnings.warn(_DEPRECATED, FutureWarning, stacklevel=6)
     if penalty == "elasticnet" and ratio is None:
-        message = (
+        raise ParameterError(
             f"{type(estimator).__name__}: l1_ratio must be specified when penalty is elasticnet; got None. Give one."
         )
-        raise ParameterError(message)
     if penalty != "elasticnet" and ratio is not None and 0 < ratio < 1:
-        message = f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})"
-        warnings.warn(message, stacklevel=6)
-    if (penalty == "l2" and ratio != 0) or (penalty == "l1" and ratio != 1):
-        message = (
-            f"Inconsistent values: penalty={penalty} with l1_ratio={ratio}. penalty is deprecated. "
-            f"Please use l1_ratio only."
+        warnings.warn(
+            f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", stacklevel=6
         )
-        warnings.warn(message, stacklevel=6)
+    if (penalty == "l2" and ratio != 0) or (penalty == "l1" and ratio != 1):
+        warnings.warn(
+            f"Inconsistent values: penalty={penalty} with l1_ratio={ratio}. penalty is deprecated. "
+            f"Please use l1_ratio only.",
+            stacklevel=6,
+        )
     if penalty is None and C != 1.0:
         warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", stacklevel=6)
     if penalty is None:
@@ -72,11 +71,10 @@ def check_solver(estimator: Any, C: float, ratio: float) -> None:
 def strengths(estimator: Any, C: float, ratio: float, n_features: int, total_weight: float) -> ElasticNetPenalty:
     """Return penalty strengths on the scale of the mean loss: 1 / (C S) a column; the intercept's as in liblinear."""
     if not total_weight > 0:
-        message = (
+        raise DataError(
             f"{type(estimator).__name__}: the rows of a fit, or of a training fold, must have a positive total weight; "
             f"got {total_weight:g}. Give fewer folds, or drop rows of weight zero first."
         )
-        raise DataError(message)
     strength = 0.0 if math.isinf(C) else 1.0 / (C * total_weight)
     columns = np.ones(n_features + 1)
     columns[-1] = 0.0

@@ -1,7 +1,5 @@
 """The parts of the documentation that the estimators by stochastic gradients share."""
 
-__all__ = ["SHARED"]
-
 _PENALTY_TO_L1_RATIO = r"""penalty : one of 'l2', 'l1', 'elasticnet' or None, default='l2'
         The penalty on w: alpha |w|_2^2 / 2, alpha |w|_1, or their mixture by `l1_ratio`.
     alpha : a number in [0, inf), default=0.0001

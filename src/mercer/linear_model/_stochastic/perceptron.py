@@ -13,8 +13,6 @@ from mercer._statistic import Statistic
 from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
-__all__ = ["Perceptron"]
-
 _SEPARATED = (
     "The weight of rows on the wrong side of a boundary or on it, summed over the classes; zero exactly where the "
     "perceptron has separated every class from the rest and would not move again."

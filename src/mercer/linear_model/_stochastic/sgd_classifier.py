@@ -5,8 +5,6 @@ from mercer._documentation import compose_docstring
 from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
-__all__ = ["SGDClassifier"]
-
 
 class SGDClassifier(StochasticClassifier):
     """A linear classifier (support vector machine, logistic regression, ...) by stochastic gradient descent.

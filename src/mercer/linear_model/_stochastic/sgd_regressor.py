@@ -12,8 +12,6 @@ from mercer.linear_model._solvers.stochastic.stochastic_gradient import Stochast
 from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic import StochasticModel
 
-__all__ = ["SGDRegressor"]
-
 
 class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
     """Linear regression by stochastic gradient descent.

@@ -13,8 +13,6 @@ from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags
 
-__all__ = ["SignedClassifier"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Signs:

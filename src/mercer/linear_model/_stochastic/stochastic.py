@@ -23,8 +23,6 @@ from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
 )
 from mercer.linear_model._validation import ValidationScore, draw_held_out
 
-__all__ = ["StochasticModel"]
-
 # The loss as native code numbers it, and its corner, or None if epsilon sets the shape.
 _LOSSES: dict[str, tuple[int, float | None]] = {
     "hinge": (0, 1.0),
@@ -100,14 +98,14 @@ class StochasticModel(LimitedEstimator):
         elif self.penalty == "elasticnet" and self.l1_ratio is None:
             wrong = "l1_ratio must be set when penalty is 'elasticnet'; got None"
         if wrong:
-            message = f"{name}: {wrong}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: {wrong}.")
         if self.power_t < 0:
-            message = (
+            warnings.warn(
                 f"{name}: Negative values for `power_t` are deprecated in scikit-learn 1.8 and will raise an error in "
-                f"1.10; got {self.power_t}. Use values in the range [0.0, inf) instead."
+                f"1.10; got {self.power_t}. Use values in the range [0.0, inf) instead.",
+                FutureWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, FutureWarning, stacklevel=6)
 
     def _descent(self, labels: bool, source: Source) -> Descent:
         """Return the steps that the parameters ask for, on these rows."""
@@ -165,11 +163,10 @@ class StochasticModel(LimitedEstimator):
         array = np.asarray(value, dtype=np.float64)
         single = shape[0] == 1 and array.size == math.prod(shape) and array.ndim <= len(shape)
         if array.shape != shape and not single:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: Provided {what} does not match dataset; expected shape {shape}, got "
                 f"{array.shape}. Give one of that shape, or set warm_start=False."
             )
-            raise DataError(message)
         return array.reshape(shape).copy()
 
     def _learn(
@@ -193,11 +190,12 @@ class StochasticModel(LimitedEstimator):
         longest = float(np.max(source.map(find_squared_norms)))
         # Along the longest row, steps of a squared loss are stable below 2 / curvature; half of that is safe.
         rate = 1.0 / ((1.0 if descent.loss == 4 else 2.0) * (longest + float(self.fit_intercept)))
-        message = (
+        warnings.warn(
             f"{type(self).__name__}: the losses grow without end with eta0={self.eta0:g}: the learning rate is too "
-            f"large for rows of squared norm {longest:.3g}. Scale the columns, or try eta0={rate:.1g}."
+            f"large for rows of squared norm {longest:.3g}. Scale the columns, or try eta0={rate:.1g}.",
+            ConvergenceWarning,
+            stacklevel=6,
         )
-        warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     def _read_state(self, state: StochasticState, dtype: np.dtype) -> dict[str, Any]:
         """Return coefficients (k, d) and intercepts (k,) in the precision of the rows, and the number of steps."""

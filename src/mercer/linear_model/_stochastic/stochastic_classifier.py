@@ -19,13 +19,10 @@ from mercer._source.namespace import namespace_of
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._stochastic.stochastic import StochasticModel
 
-__all__ = ["StochasticClassifier"]
-
 
 def _knows_probabilities(model: Any) -> bool:
     if model.loss not in ("log_loss", "modified_huber"):
-        message = f"probability estimates are not available for loss={model.loss!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"probability estimates are not available for loss={model.loss!r}")
     return True
 
 
@@ -113,29 +110,29 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
     def _check_classes(self, classes: Any, first: bool) -> np.ndarray:
         name = type(self).__name__
         if first and classes is None:
-            message = f"{name}: classes must be passed on the first call to partial_fit; got None. Give all labels."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: classes must be passed on the first call to partial_fit; got None. Give all labels."
+            )
         given = self.classes_ if classes is None else np.unique(classes)
         if not first and not np.array_equal(given, self.classes_):
-            message = (
+            raise DataError(
                 f"{name}: classes={classes!r} is not the same as on last call to partial_fit, was: {self.classes_!r}. "
                 f"Give the same, or none."
             )
-            raise DataError(message)
         if len(given) < 2:
-            message = f"{name}: The number of classes has to be greater than one; got {len(given)} class. Give all."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: The number of classes has to be greater than one; got {len(given)} class. Give all."
+            )
         return given
 
     def _class_factors(self, classes: np.ndarray) -> np.ndarray | None:
         if self.class_weight == "balanced":
-            message = (
+            raise ParameterError(
                 f"{type(self).__name__}: class_weight 'balanced' is not supported for partial_fit. In order to use "
                 f"'balanced' weights, use compute_class_weight('balanced', classes=classes, y=y). In place of y you "
                 f"can use a large enough sample of the full training set target to properly estimate the class "
                 f"frequency distributions. Pass the resulting weights as the class_weight parameter."
             )
-            raise ParameterError(message)
         if self.class_weight is None:
             return None
         return compute_class_weight(self.class_weight, classes=classes, y=classes).astype(np.float64)
@@ -194,11 +191,10 @@ class _KnownLabels(Labelling):
         known = np.isin(block.y, self.classes)
         if not known.all():
             strange = np.unique(np.asarray(block.y)[~known])
-            message = (
+            raise DataError(
                 f"partial_fit: y holds labels that are not among the classes of the first call; got {strange[:5]!r}, "
                 f"known are {self.classes!r}. Name all classes in the first call."
             )
-            raise DataError(message)
         return super().on(block)
 
 

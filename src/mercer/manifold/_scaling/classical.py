@@ -15,8 +15,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, centre_squares, largest_eigenvectors, solve_at_once
 from mercer.manifold._scaling.dissimilarities import check_dissimilarities, compute_dissimilarities
 
-__all__ = ["ClassicalMDS", "Parameters"]
-
 STATEMENT = (
     "Largest |B v - lambda v| over the eigenvectors v, relative to the largest entry of B, the centred squared "
     "dissimilarities."
@@ -120,8 +118,9 @@ class ClassicalMDS(EigenMap):
         source = self._open(X)
         rows, given = source.whole(), self.metric == "precomputed"
         if given and self.n_landmarks is not None:
-            message = "ClassicalMDS: n_landmarks needs rows; got metric='precomputed'. Set n_landmarks=None."
-            raise ParameterError(message)
+            raise ParameterError(
+                "ClassicalMDS: n_landmarks needs rows; got metric='precomputed'. Set n_landmarks=None."
+            )
         if given:
             landmarks, D = None, check_dissimilarities("ClassicalMDS", rows)
         else:
@@ -170,8 +169,9 @@ class ClassicalMDS(EigenMap):
         if self.landmarks_ is None:
             D = np.asarray(rows, dtype=np.float64)
             if D.min(initial=0.0) < 0:
-                message = f"ClassicalMDS: dissimilarities must not be negative; got {D.min():.3g}. Give distances."
-                raise DataError(message)
+                raise DataError(
+                    f"ClassicalMDS: dissimilarities must not be negative; got {D.min():.3g}. Give distances."
+                )
         else:
             D = compute_dissimilarities("ClassicalMDS", rows, self.metric, self.metric_params, self.landmarks_)
         # Gower's formula for new points, with the means of the squared distances of the fit.

@@ -9,8 +9,6 @@ from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["check_dissimilarities", "compute_dissimilarities"]
-
 
 def check_dissimilarities(subject: str, matrix: Array) -> Array:
     """Return dissimilarities in float64, symmetric; raise if they cannot be such."""
@@ -20,26 +18,23 @@ def check_dissimilarities(subject: str, matrix: Array) -> Array:
 
 def _check(subject: str, matrix: Array) -> Array:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = (
+        raise DataError(
             f"{subject}: array must be 2-dimensional and square: dissimilarities have one row and column per thing; "
             f"got shape {matrix.shape}. Give distances between all pairs."
         )
-        raise DataError(message)
     D = np.asarray(matrix, dtype=np.float64)
     largest = float(np.abs(D).max(initial=0.0))
     if not np.allclose(D, D.T, rtol=0.0, atol=1e-10 * max(largest, 1e-300)):
         gap = float(np.abs(D - D.T).max())
-        message = (
+        raise DataError(
             f"{subject}: Array must be symmetric: dissimilarities of i with j and of j with i differ by up to "
             f"{gap:.3g}. Give 0.5 * (D + D.T) if that is meant."
         )
-        raise DataError(message)
     if D.size and D.min() < 0:
-        message = (
+        raise DataError(
             f"{subject}: dissimilarities must not be negative; got {D.min():.3g}. Give distances, such as "
             f"1 - similarity, not similarities."
         )
-        raise DataError(message)
     return D
 
 

@@ -23,8 +23,6 @@ from mercer.manifold._scaling.dissimilarities import check_dissimilarities, comp
 from mercer.manifold._scaling.placement import follow_order, place_points
 from mercer.manifold._scaling.smacof import ScalingState, Stress, certify, majorise, measure_stress
 
-__all__ = ["MDS", "smacof"]
-
 
 class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Multidimensional scaling: points whose distances are as near as possible to given dissimilarities.
@@ -156,11 +154,12 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             D = check_dissimilarities("MDS", rows)
         else:
             if rows.shape[0] == rows.shape[1]:
-                message = (
+                warnings.warn(
                     "MDS: The provided input is a square matrix: its rows are taken for points and their distances are "
-                    "computed. Set metric='precomputed' if it holds dissimilarities."
+                    "computed. Set metric='precomputed' if it holds dissimilarities.",
+                    UserWarning,
+                    stacklevel=4,
                 )
-                warnings.warn(message, UserWarning, stacklevel=4)
             D = compute_dissimilarities("MDS", rows, metric, self.metric_params)
         first = self._check_first(init, len(D))
         dtype = source.host_dtype
@@ -224,12 +223,10 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         metric, by_value = self.metric, self.metric_mds
         if self.dissimilarity != "deprecated":
             if not isinstance(metric, bool | np.bool_) and metric != "euclidean":
-                message = "MDS: You provided both `dissimilarity` and `metric`. Please use only `metric`."
-                raise ParameterError(message)
+                raise ParameterError("MDS: You provided both `dissimilarity` and `metric`. Please use only `metric`.")
             warnings.warn("MDS: dissimilarity is the old name of metric; use metric.", FutureWarning, stacklevel=4)
         if isinstance(metric, bool | np.bool_):
-            message = f"MDS: Use metric_mds={metric} instead of metric={metric}."
-            warnings.warn(message, FutureWarning, stacklevel=4)
+            warnings.warn(f"MDS: Use metric_mds={metric} instead of metric={metric}.", FutureWarning, stacklevel=4)
             metric, by_value = "euclidean", bool(metric)
         return (metric if self.dissimilarity == "deprecated" else self.dissimilarity), by_value
 
@@ -238,17 +235,17 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             return None
         first = check_array(init, dtype=np.float64, input_name="init")
         if first.shape[0] != n:
-            message = (
+            raise DataError(
                 f"MDS: init matrix should be of shape ({n}, {self.n_components}); got {first.shape}. Give one point "
                 f"per row."
             )
-            raise DataError(message)
         if self.n_init > 1:
-            message = (
+            warnings.warn(
                 f"MDS: Explicit initial positions passed: performing only one init of the MDS instead of "
-                f"{self.n_init}; set n_init=1."
+                f"{self.n_init}; set n_init=1.",
+                UserWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, UserWarning, stacklevel=4)
         return first
 
     def _solver(self, D: Array, first: Array | None, by_value: bool, state: Restarts | None) -> Solver:

@@ -5,8 +5,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.manifold._scaling.smacof import Ranking, Stress
 
-__all__ = ["follow_order", "place_points"]
-
 # Moves below this share of the spread of the map end the search for a place.
 _STILL = 1e-8
 # A row is one of the fit if its dissimilarity is below this share of the largest: distances of equal rows computed by

@@ -16,8 +16,6 @@ from mercer._solver import Certificate, Dense, Step
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["Ranking", "ScalingState", "Stress", "certify", "majorise", "measure_stress"]
-
 # Values of a tile: 2**15 float64 are 256 KiB, so that the few arrays of a tile stay in a second-level cache.
 _TILE = 2**15
 # Pairs above which ranking them takes long enough to run where Ctrl-C can interrupt it: some 20 ms.

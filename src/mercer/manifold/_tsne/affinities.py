@@ -17,8 +17,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.metrics import pairwise_distances
 from mercer.neighbors import NearestNeighbors
 
-__all__ = ["Affinities", "find_distances", "find_neighbours", "join_affinities", "match_perplexity", "weigh_neighbours"]
-
 # Rows whose widths one call searches: some 5 ms with 90 neighbours.
 _ROWS = 1024
 # Neighbours per unit of perplexity: a Gaussian of perplexity u has less than 1e-3 of its weight beyond the 3 u nearest.
@@ -89,12 +87,11 @@ def match_perplexity(
     """
     squares = np.ascontiguousarray(squared_distances, dtype=np.float64)
     if squares.ndim != 2 or squares.shape[1] == 0 or not np.isfinite(squares).all() or (squares < 0).any():
-        message = (
+        raise DataError(
             "match_perplexity: squared_distances must be a table of finite non-negative numbers with a column for each "
             f"neighbour; got shape {squares.shape}, minimum {squares.min() if squares.size else np.nan:g}. Square the "
             "distances, and leave out missing ones."
         )
-        raise DataError(message)
     scales = list_perplexities(perplexity)
     n, k = squares.shape
     weights, part = np.zeros((n, k)), np.empty((n, k))
@@ -118,11 +115,10 @@ def list_perplexities(perplexity: Any) -> list[float]:
     """Return one or several perplexities as a list, checked."""
     scales = [float(scale) for scale in np.atleast_1d(np.asarray(perplexity, dtype=np.float64)).ravel()]
     if not scales or not all(np.isfinite(scale) and scale >= 1 for scale in scales):
-        message = (
+        raise ParameterError(
             f"perplexity must be a number of at least 1, or several; got {perplexity!r}. Values from 5 to 50 suit most "
             "data."
         )
-        raise ParameterError(message)
     return scales
 
 
@@ -136,11 +132,10 @@ def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dic
     if isinstance(metric, str) and metric == "precomputed":
         distances = X.toarray() if is_sparse_matrix(X) else np.asarray(X)
         if distances.min(initial=0.0) < 0:
-            message = (
+            raise DataError(
                 f"{subject}: distances with metric='precomputed' must be non-negative; got {distances.min():g}. Pass "
                 "distances, not similarities: All distances should be positive."
             )
-            raise DataError(message)
     else:
         n, m = X.shape[0], X.shape[0] if Y is None else Y.shape[0]
         require_memory(subject, 16.0 * n * m, f"the {n} x {m} distances", "use metric='euclidean'")
@@ -148,11 +143,10 @@ def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dic
             X, Y = (rows.toarray() if is_sparse_matrix(rows) else rows for rows in (X, Y))
         distances = pairwise_distances(X, Y, metric=metric, **(metric_params or {}))
     if (distances < 0).any():
-        message = (
+        raise DataError(
             f"{subject}: distances must be non-negative; got {distances.min():g} from the metric. All distances should "
             "be positive, the metric given is not correct. Return distances, not similarities."
         )
-        raise DataError(message)
     return distances.astype(np.float64, copy=False)
 
 
@@ -175,19 +169,17 @@ def find_stored(subject: str, table: Any, k: int) -> tuple[Array, Array]:
         others = table.indices[part] != row
         values, ends = table.data[part][others], table.indices[part][others]
         if len(values) < k:
-            message = (
+            raise DataError(
                 f"{subject}: {k} neighbors per samples are required, three times the perplexity; got {len(values)} "
                 f"stored distances in row {row}. Store more neighbours, or lower perplexity."
             )
-            raise DataError(message)
         order = np.argsort(values, kind="stable")[:k]
         distances[row], columns[row] = values[order], ends[order]
     if distances.min() < 0:
-        message = (
+        raise DataError(
             f"{subject}: distances with metric='precomputed' must be non-negative; got {distances.min():g}. Pass "
             "distances, not similarities: All distances should be positive."
         )
-        raise DataError(message)
     return distances, columns
 
 
@@ -309,8 +301,7 @@ def check_perplexity(subject: str, perplexity: Any, n: int) -> None:
     for scale in list_perplexities(perplexity):
         if scale >= n:
             text = f"{scale:g}"
-            message = (
+            raise ParameterError(
                 f"{subject}: perplexity ({text}) must be less than n_samples ({n}): a row has at most {n - 1} "
                 f"neighbours. Lower perplexity to about {max(1.0, (n - 1) / 3):.0f}, or give more rows."
             )
-            raise ParameterError(message)

@@ -7,8 +7,6 @@ import numpy as np
 from mercer._native.embedding import map_tasks
 from mercer._types import Array
 
-__all__ = ["LEAF", "make_tree"]
-
 # Points in a leaf: the lanes of native code.
 LEAF = 16
 

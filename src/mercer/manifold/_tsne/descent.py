@@ -16,8 +16,6 @@ from mercer.manifold._tsne.affinities import Affinities
 from mercer.manifold._tsne.cell_tree import LEAF, make_tree
 from mercer.manifold._tsne.divergence import AllPairs
 
-__all__ = ["LONGEST_STEP", "EmbeddingState", "Engine", "ExactEngine", "MapDescent", "Phase", "TreeEngine"]
-
 # The longest step of a point in an iteration, in units of the map; large rates would else throw single points far away.
 LONGEST_STEP = 5.0
 # Growth of the walks at which the points are ordered anew.

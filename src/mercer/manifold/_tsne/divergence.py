@@ -14,8 +14,6 @@ from mercer.errors import DataError
 from mercer.manifold._tsne.affinities import Affinities
 from mercer.manifold._tsne.cell_tree import LEAF, make_tree
 
-__all__ = ["Divergence", "add_up_potentials", "measure_divergence", "measure_slope", "sum_divergence", "sum_edges"]
-
 # Rows of a block of all pairs: the unit of work of a thread.
 BLOCK = 64
 # The most points for which the sum over all pairs is exact: 5 * 10^8 pairs take some 0.3 s on two cores.
@@ -94,11 +92,10 @@ def measure_divergence(
     places = np.ascontiguousarray(embedding, dtype=np.float64)
     n = joint.shape[0]
     if places.ndim != 2 or len(places) != n or joint.shape != (n, n):
-        message = (
+        raise DataError(
             f"measure_divergence: the map must have a row for each of the {n} rows with affinities; got shape "
             f"{places.shape}."
         )
-        raise DataError(message)
     require_memory("measure_divergence", 16.0 * n * n, f"the {n} x {n} affinities", "take fewer rows")
     table = np.ascontiguousarray(joint.toarray() if is_sparse_matrix(joint) else joint, dtype=np.float64)
     freedom = GAUSSIAN if kernel == "gaussian" else float(dof)

@@ -13,8 +13,6 @@ from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["make_first_map"]
-
 # The standard deviation of the first map along its widest axis: small, so that early forces are attractions only.
 _SPREAD = 1e-4
 # Rows up to which all eigenvectors of dense affinities take less time than an iterative method.
@@ -50,8 +48,9 @@ def _find_spectral_map(joint: Any, d: int) -> Array:
     to (Linderman and Steinerberger, 2019).
     """
     if joint is None:
-        message = "TSNE: init='spectral' needs rows in memory; use init='pca', or an array of first places."
-        raise UnsupportedError(message)
+        raise UnsupportedError(
+            "TSNE: init='spectral' needs rows in memory; use init='pca', or an array of first places."
+        )
     n = joint.shape[0]
     roots = np.sqrt(np.asarray(joint.sum(axis=1), dtype=np.float64).ravel())
     scale = 1.0 / np.where(roots > 0, roots, 1.0)
@@ -76,6 +75,5 @@ def check_first_map(init: Any, n: int, d: int) -> Array:
     """Return the user's array of first places, checked."""
     places = check_array(init, dtype=np.float64, input_name="init")
     if places.shape != (n, d):
-        message = f"TSNE: init must have shape {(n, d)}, a row for each row of X; got {places.shape}."
-        raise DataError(message)
+        raise DataError(f"TSNE: init must have shape {(n, d)}, a row for each row of X; got {places.shape}.")
     return places

@@ -18,8 +18,6 @@ from mercer.manifold._tsne.affinities import Affinities
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
 from mercer.manifold._tsne.divergence import sum_edges
 
-__all__ = ["LEAST_CELLS", "MARGIN", "MOST_CELLS", "SPACING", "Grid", "GridEngine", "GridRepulsion"]
-
 # Spacing of the nodes, in units of the map: the kernel has width one. Forces are then right to 0.1 % where points are
 # dense, and to 0.6 % where they are more than one unit apart, because the spline pushes a point slightly by itself.
 SPACING = 0.3

@@ -14,8 +14,6 @@ from mercer.manifold._tsne.affinities import (
     weigh_all,
 )
 
-__all__ = ["choose_cheapest", "choose_method", "is_precomputed", "weigh_pairs"]
-
 # Nanoseconds of one thread in an iteration, at perplexity 30: CPU time on digits, with AVX-512, at 100 to 400 points
 # for all pairs, at 100 to 60 000 for the tree, and at 1000 to 60 000 for the grid. Only their ratios matter.
 # All pairs: a pair of points.
@@ -55,23 +53,20 @@ def choose_method(model: Any, rows: Any) -> str:
     if is_precomputed(model.metric):
         check_distances(model, rows)
     if n < 2:
-        message = f"TSNE: n_samples = {n}, but a map needs at least 2 rows. Give more rows."
-        raise DataError(message)
+        raise DataError(f"TSNE: n_samples = {n}, but a map needs at least 2 rows. Give more rows.")
     check_perplexity("TSNE", model.perplexity, n)
     all_pairs = model.n_components > 3 or model.kernel != "student" or model.dof != 1
     if model.method == "fft" and (all_pairs or model.n_components != 2):
-        message = (
+        raise UnsupportedError(
             "TSNE: method='fft' needs n_components=2, kernel='student' and dof=1; got n_components="
             f"{model.n_components}, kernel={model.kernel!r} and dof={model.dof:g}. Use method='auto'."
         )
-        raise UnsupportedError(message)
     if all_pairs and model.method == "barnes_hut":
-        message = (
+        raise UnsupportedError(
             "TSNE: 'n_components' should be inferior to 4 for the barnes_hut algorithm as it relies on quad-tree "
             f"or oct-tree, and kernel='student' with dof=1; got n_components={model.n_components}, "
             f"kernel={model.kernel!r} and dof={model.dof:g}. Use method='exact'."
         )
-        raise UnsupportedError(message)
     if model.method != "auto":
         return model.method
     if all_pairs:
@@ -92,20 +87,17 @@ def choose_cheapest(n: int, *, grid: bool, exact: bool) -> str:
 def check_distances(model: Any, distances: Any) -> None:
     """Raise if a matrix of distances cannot be used as asked for."""
     if isinstance(model.init, str) and model.init == "pca":
-        message = (
+        raise UnsupportedError(
             'TSNE: The parameter init="pca" cannot be used with metric="precomputed": distances have no principal '
             "components. Use init='random' or an array."
         )
-        raise UnsupportedError(message)
     if distances.shape[0] != distances.shape[1]:
-        message = (
+        raise DataError(
             "TSNE: X should be a square distance matrix with metric='precomputed'; got shape "
             f"{distances.shape}. Give the distances of all rows to all rows."
         )
-        raise DataError(message)
     if is_sparse_matrix(distances) and model.method == "exact":
-        message = (
+        raise UnsupportedError(
             "TSNE: method='exact' needs a dense distance matrix, of all pairs; got a sparse one. Use "
             "method='barnes_hut', or X.toarray() if no distance is missing."
         )
-        raise UnsupportedError(message)

@@ -11,8 +11,6 @@ from mercer.errors import ModelFileError
 from mercer.manifold._tsne.affinities import match_perplexity
 from mercer.manifold._tsne.cell_tree import LEAF, make_tree
 
-__all__ = ["check_map", "place_rows"]
-
 # Iterations for new rows; the divergence of a row changes by less than 1e-3 after.
 _STEPS = 100
 # The share of the last step that is added to the next, as in the fit.
@@ -33,8 +31,7 @@ def check_map(model: Any) -> None:
     """Raise ModelFileError if a loaded map has fewer than 2 rows: a row of one alone has no neighbours."""
     rows = len(model.embedding_) if hasattr(model, "embedding_") else 2
     if rows < 2:
-        message = f"{type(model).__name__}.embedding_ must have at least 2 rows; the file has {rows}."
-        raise ModelFileError(message)
+        raise ModelFileError(f"{type(model).__name__}.embedding_ must have at least 2 rows; the file has {rows}.")
 
 
 def place_rows(distances: Array, columns: Array, perplexity: Any, embedding: Array, threads: int) -> Array:

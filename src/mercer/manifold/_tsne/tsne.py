@@ -34,8 +34,6 @@ from mercer.manifold._tsne.grid import GridEngine
 from mercer.manifold._tsne.method import choose_method, is_precomputed, weigh_pairs
 from mercer.manifold._tsne.placement import check_map, place_rows
 
-__all__ = ["TSNE"]
-
 # The least learning rate of 'auto', as in scikit-learn.
 _LEAST_RATE = 50.0
 # Momentum of the early phase and of the rest, as in the paper.
@@ -286,11 +284,10 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         rows = widen_rows(check_new_rows(self, X, accept_sparse="csr"), self.metric)
         n, d = self.embedding_.shape
         if self.kernel != "student" or self.dof != 1 or d > 3:
-            message = (
+            raise UnsupportedError(
                 "TSNE: transform needs kernel='student', dof=1 and at most 3 components; got "
                 f"kernel={self.kernel!r}, dof={self.dof:g} and {d} components. Fit a map with these."
             )
-            raise UnsupportedError(message)
         k = min(n, count_neighbours(n, self.perplexity))
         known_rows = None if is_precomputed(self.metric) else widen_rows(self.training_rows_, self.metric)
         if is_euclidean(self.metric, rows):

@@ -9,8 +9,6 @@ from mercer._base.parameter import Choice, Integer, check_parameters
 from mercer._types import Array
 from mercer.neighbors._nearest.nearest_neighbors import NearestNeighbors
 
-__all__ = ["NeighborChoice", "select_n_neighbors"]
-
 
 @dataclass(frozen=True, eq=False)
 class NeighborChoice:

@@ -18,8 +18,6 @@ from mercer._solver.quasi_newton import inverse_product, is_curved
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["ClassNeighbours", "ComponentsState", "maximise_accuracy"]
-
 # Probabilities held at a time on each thread: 1 MiB of float64, which stays in the second cache.
 _TABLE = 2**17
 # The fewest rows in a block: products of fewer rows run far below the speed of the processor.

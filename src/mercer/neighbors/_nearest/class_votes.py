@@ -20,8 +20,6 @@ from mercer.errors import DataError
 from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel, precision_of
 from mercer.neighbors._nearest.votes import Neighbours, count_votes, weigh
 
-__all__ = ["ClassVotes"]
-
 
 class ClassVotes(ClassifierMixin, RowsModel):
     """A classifier that counts the votes of neighbours; :meth:`_find` finds them."""
@@ -63,11 +61,12 @@ class ClassVotes(ClassifierMixin, RowsModel):
         y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
         flat = y.ndim == 1 or y.shape[1] == 1
         if y.ndim == 2 and flat:
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: A column-vector y was passed when a 1d array was expected. Please change the "
-                f"shape of y to (n_samples,), for example using ravel()."
+                f"shape of y to (n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, DataConversionWarning, stacklevel=6)
         if y.ndim == 1:
             check_labels(y)
         else:
@@ -161,8 +160,9 @@ class ClassVotes(ClassifierMixin, RowsModel):
             return super().score(X, y, sample_weight)
         source: Source = self._open(X, y, sample_weight, targets="labels", reset=False, accept_sparse="csr")
         if source.n_targets != 1:
-            message = f"{type(self).__name__}: score of several outputs needs all rows in memory. Load the rows first."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: score of several outputs needs all rows in memory. Load the rows first."
+            )
         hits = source.map(lambda block: self._label(block.X, 1) == to_numpy(block.y))
         weight = source.row_weights()
         return float(np.average(hits, weights=None if weight is None else to_numpy(weight)))

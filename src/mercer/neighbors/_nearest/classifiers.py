@@ -19,8 +19,6 @@ from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY
 from mercer.neighbors._nearest.votes import Neighbours
 
-__all__ = ["KNeighborsClassifier", "RadiusNeighborsClassifier"]
-
 
 class KNeighborsClassifier(ClassVotes, NearestQueries):
     r"""Classification by the votes of the k nearest rows.
@@ -207,41 +205,40 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     def _check_outlier_labels(self, labels: list[Any], by_output: list[Array]) -> None:
         name = type(self).__name__
         if len(labels) != len(by_output):
-            message = (
+            raise ParameterError(
                 f"{name}: The length of outlier_label: {self.outlier_label} is inconsistent with the output length: "
                 f"{len(by_output)}; give one label for each output."
             )
-            raise ParameterError(message)
         for classes, label in zip(by_output, labels, strict=True):
             if not isinstance(label, str) and np.ndim(label):
-                message = f"{name}: The outlier_label of classes {classes} is supposed to be a scalar, got {label}."
-                raise TypeError(message)
+                raise TypeError(
+                    f"{name}: The outlier_label of classes {classes} is supposed to be a scalar, got {label}."
+                )
             # A label of another kind would change the type of all predictions.
             if np.append(classes, label).dtype != classes.dtype:
-                message = (
+                raise TypeError(
                     f"{name}: The dtype of outlier_label {label} is inconsistent with classes {classes} in y; give a "
                     f"label of their kind."
                 )
-                raise TypeError(message)
 
     def _votes(self, rows: Rows, threads: int) -> tuple[Array, ...]:
         votes = super()._votes(rows, threads)
         # A query without neighbours has no votes.
         outliers = np.flatnonzero(~votes[0].any(axis=1))
         if len(outliers) and self.outlier_label_ is None:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: No neighbors found for test samples {outliers!r}, you can try using larger "
                 f"radius, giving a label for outliers, or considering removing them from your dataset."
             )
-            raise DataError(message)
         for classes, label, table in zip(self._classes_by_output, self.outlier_label_ or (), votes, strict=False):
             place = np.flatnonzero(classes == label)
             if len(outliers) and not len(place):
-                message = (
+                warnings.warn(
                     f"{type(self).__name__}: Outlier label {label} is not in training classes. All class probabilities "
-                    f"of outliers will be assigned with 0."
+                    f"of outliers will be assigned with 0.",
+                    UserWarning,
+                    stacklevel=5,
                 )
-                warnings.warn(message, UserWarning, stacklevel=5)
             table[np.ix_(outliers, place)] = 1.0
         return votes
 

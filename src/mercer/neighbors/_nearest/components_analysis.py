@@ -16,8 +16,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_neighbours import ClassNeighbours, ComponentsState, maximise_accuracy
 
-__all__ = ["NeighborhoodComponentsAnalysis"]
-
 
 class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     r"""Neighbourhood components analysis: the linear map that makes neighbours of rows of the same class.
@@ -154,18 +152,16 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
         """Return the matrix that the user gives or the last fit left, or None; raise if it does not suit."""
         name, k = type(self).__name__, self.n_components
         if k is not None and k > d:
-            message = (
+            raise ParameterError(
                 f"{name}: The preferred dimensionality of the projected space `n_components` ({k}) cannot be greater "
                 f"than the given data dimensionality ({d})! Lower n_components."
             )
-            raise ParameterError(message)
         if self.warm_start and hasattr(self, "components_"):
             if self.components_.shape[1] != d:
-                message = (
+                raise DataError(
                     f"{name}: The new inputs dimensionality ({d}) does not match the input dimensionality of the "
                     f"previously learned transformation ({self.components_.shape[1]}). Set warm_start=False."
                 )
-                raise DataError(message)
             return np.asarray(self.components_, np.float64)
         if isinstance(self.init, str):
             return None
@@ -189,8 +185,7 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
                 f"dimensionality of the given linear transformation `init` ({init.shape[0]})! Give {k} rows."
             )
         if wrong is not None:
-            message = f"{name}: {wrong}"
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: {wrong}")
         return init
 
     def _choose_start(self, rows: Array, codes: Array, n_classes: int, weight: Array) -> Array:
@@ -225,11 +220,10 @@ def _keep_weighted(rows: Array, labels: Array, weight: Array) -> tuple[Array, Ar
         return rows, labels, weight
     keep = np.flatnonzero(weight)
     if len(keep) < 2:
-        message = (
+        raise DataError(
             f"NeighborhoodComponentsAnalysis: sample_weight must be positive for 2 rows at least; got {len(keep)}. "
             f"Give more rows of positive weight."
         )
-        raise DataError(message)
     return rows[keep], labels[keep], weight[keep]
 
 

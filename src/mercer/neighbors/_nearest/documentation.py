@@ -1,7 +1,5 @@
 """The parts of the docstrings that several classes share."""
 
-__all__ = ["SHARED"]
-
 SHARED = {
     "metric_params_and_n_jobs": """metric_params : an instance of dict or None, default=None
         More arguments of the metric.

@@ -15,8 +15,6 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
-__all__ = ["GraphSearch", "check_graph", "is_sorted", "make_graph", "sort_graph"]
-
 
 def check_graph(subject: str, D: Rows, square: bool = False) -> Rows:
     """Return given distances as float64; the rows of a sparse graph sorted by distance.
@@ -24,20 +22,18 @@ def check_graph(subject: str, D: Rows, square: bool = False) -> Rows:
     Raises if there is a negative distance or, with `square`, if the matrix is not square.
     """
     if square and D.shape[0] != D.shape[1]:
-        message = (
+        raise DataError(
             f"{subject}: Precomputed matrix must be square. Input is a {D.shape[0]}x{D.shape[1]} matrix; give one row "
             f"and one column for each sample."
         )
-        raise DataError(message)
     values = D.data if is_sparse_matrix(D) else D
     # The initial value of 0 also serves a matrix without entries.
     least = values.min(initial=0.0)
     if least < 0:
-        message = (
+        raise DataError(
             f"{subject}: Negative values in data passed to precomputed distance matrix; got {least:g}. Give distances, "
             f"not similarities."
         )
-        raise DataError(message)
     if not is_sparse_matrix(D):
         return np.ascontiguousarray(D, np.float64)
     return sort_graph(D.tocsr(), warn=True)
@@ -57,8 +53,11 @@ def sort_graph(graph: Rows, warn: bool = False) -> Rows:
     if is_sorted(graph):
         return graph
     if warn:
-        message = "Precomputed sparse input was not sorted by row values. Use the function sort_graph_by_row_values."
-        warnings.warn(message, EfficiencyWarning, stacklevel=8)
+        warnings.warn(
+            "Precomputed sparse input was not sorted by row values. Use the function sort_graph_by_row_values.",
+            EfficiencyWarning,
+            stacklevel=8,
+        )
     rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     # The last key of lexsort is the first to sort by: row, then value, then column.
     order = np.lexsort((graph.indices, graph.data, rows))
@@ -101,12 +100,11 @@ class GraphSearch:
         starts, indices, distances = _drop_selves(graph) if leave_out_self else _list_rows(graph)
         fewest = int(np.diff(starts).min())
         if fewest < k:
-            message = (
+            raise DataError(
                 f"{self.subject}: {k} neighbors per samples are required, but some samples have only {fewest} "
                 f"neighbors in precomputed graph matrix. Decrease number of neighbors used or recompute the graph with "
                 f"more neighbors."
             )
-            raise DataError(message)
         # Rows are sorted by distance: the first k entries are the nearest.
         places = starts[:-1, None] + np.arange(k)
         return distances[places], indices[places].astype(np.intp)

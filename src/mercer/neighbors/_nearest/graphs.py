@@ -8,8 +8,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.graph_search import is_sorted, sort_graph
 from mercer.neighbors._nearest.nearest_neighbors import NearestNeighbors
 
-__all__ = ["kneighbors_graph", "radius_neighbors_graph", "sort_graph_by_row_values"]
-
 
 def kneighbors_graph(
     X: Any,
@@ -120,23 +118,20 @@ def sort_graph_by_row_values(graph: Any, copy: bool = False, warn_when_not_sorte
     [1.0, 3.0, 1.0, 2.0]
     """
     if not is_sparse_matrix(graph):
-        message = f"sort_graph_by_row_values: Input graph must be a sparse matrix, got {graph!r} instead."
-        raise TypeError(message)
+        raise TypeError(f"sort_graph_by_row_values: Input graph must be a sparse matrix, got {graph!r} instead.")
     # The other formats drop stored zeros, which here are the distances of equal rows.
     if graph.format not in ("csr", "csc", "coo", "lil"):
-        message = (
+        raise TypeError(
             f"sort_graph_by_row_values: Sparse matrix in {graph.format!r} format is not supported due to its handling "
             f"of explicit zeros. Convert the graph to CSR."
         )
-        raise TypeError(message)
     if graph.format == "csr" and is_sorted(graph):
         return graph
     if graph.format != "csr" and not copy:
-        message = (
+        raise DataError(
             f"sort_graph_by_row_values: The input graph is not in CSR format; got {graph.format!r}. Use copy=True to "
             f"allow the conversion to CSR format."
         )
-        raise DataError(message)
     sorted_graph = sort_graph(graph.tocsr(), warn=warn_when_not_sorted)
     if copy:
         return sorted_graph
@@ -153,11 +148,10 @@ def _open_model(subject: str, X: Any, question: dict[str, Any], options: dict[st
     for name in ("metric", "metric_params", "p"):
         own = getattr(X, name)
         if own != options[name]:
-            message = (
+            raise ParameterError(
                 f"{subject}: Got {options[name]} for {name}, while the estimator has {own} for the same parameter. "
                 f"Give both the same."
             )
-            raise ParameterError(message)
     return X
 
 

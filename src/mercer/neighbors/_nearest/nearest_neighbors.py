@@ -19,8 +19,6 @@ from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, STATEMENT, PairMetric
 
-__all__ = ["NearestNeighbors"]
-
 _APPROXIMATE = "The neighbours come from an approximate graph: recall_ is the share of them that is right, measured."
 
 
@@ -149,11 +147,10 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         elsewhere = is_sparse_matrix(rows) or is_on_device(rows)
         if elsewhere or not self._settle_metric(rows).is_euclidean:
             what = f"rows as {type(rows).__name__}" if elsewhere else f"metric={self.metric!r}"
-            message = (
+            raise ParameterError(
                 f"NearestNeighbors: algorithm='nn_descent' is for dense rows in memory and the Euclidean metric; got "
                 f"{what}. Use algorithm='auto'."
             )
-            raise ParameterError(message)
         # A row has n - 1 others, which bounds the neighbours that the graph can list.
         k, threads = min(self.n_neighbors, rows.shape[0] - 1), self._threads()
         if rows.shape[0] < FEWEST_ROWS:
@@ -169,11 +166,10 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
 
     def _check_structure(self) -> None:
         if hasattr(self, "_neighbours") and self._neighbours.shape[0] != self._fit_X.shape[0]:
-            message = (
+            raise ModelFileError(
                 f"NearestNeighbors: the graph must have a line for each of {self._fit_X.shape[0]} rows; the file has "
                 f"{self._neighbours.shape[0]}. Save the model again."
             )
-            raise ModelFileError(message)
 
     @property
     def _has_graph(self) -> bool:

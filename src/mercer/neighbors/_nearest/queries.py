@@ -14,8 +14,6 @@ from mercer.neighbors._nearest.graph_search import make_graph
 from mercer.neighbors._nearest.rows_model import RowsModel
 from mercer.neighbors._nearest.votes import Neighbours
 
-__all__ = ["NearestQueries", "RadiusQueries"]
-
 # Pairs of a query and a row within the radius that are held at a time: 0.4 GB while they are sorted.
 _PAIRS = 2**22
 
@@ -49,11 +47,9 @@ class NearestQueries(RowsModel):
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         name = type(self).__name__
         if not isinstance(k, Integral) or isinstance(k, bool):
-            message = f"{name}: n_neighbors does not take {type(k)} value, enter integer value; got {k!r}."
-            raise TypeError(message)
+            raise TypeError(f"{name}: n_neighbors does not take {type(k)} value, enter integer value; got {k!r}.")
         if k <= 0:
-            message = f"{name}: Expected n_neighbors > 0. Got {k}; ask for one neighbour at least."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: Expected n_neighbors > 0. Got {k}; ask for one neighbour at least.")
         distances, indices = self._query(X, _Nearest(self, int(k)))
         return (distances, indices) if return_distance else indices
 
@@ -110,8 +106,9 @@ class RadiusQueries(RowsModel):
             Indices of rows of the fit.
         """
         if sort_results and not return_distance:
-            message = f"{type(self).__name__}: return_distance must be True if sort_results is True; got False."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: return_distance must be True if sort_results is True; got False."
+            )
         starts, indices, distances = self._list_within(X, radius, sort_results)
         lists = _split(indices, starts)
         return (_split(distances, starts), lists) if return_distance else lists
@@ -203,5 +200,6 @@ def _split(values: Array, starts: Array) -> Array:
 
 def _check_mode(subject: str, mode: Any) -> None:
     if mode not in ("connectivity", "distance"):
-        message = f'{subject}: Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.'
-        raise ParameterError(message)
+        raise ParameterError(
+            f'{subject}: Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.'
+        )

@@ -21,8 +21,6 @@ from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, PairMetric, RowsModel, precision_of
 from mercer.neighbors._nearest.votes import Neighbours, average, weigh
 
-__all__ = ["KNeighborsRegressor", "RadiusNeighborsRegressor"]
-
 
 class NeighbourMeans(RegressorMixin, RowsModel):
     """A regressor that averages the targets of neighbours; :meth:`_find` finds them."""
@@ -243,9 +241,10 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
     def _average(self, rows: Rows, threads: int) -> Array:
         means = super()._average(rows, threads)
         if np.isnan(means).any():
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: One or more samples have no neighbors within specified radius; predicting "
-                f"NaN. Raise radius (now {self.radius:g})."
+                f"NaN. Raise radius (now {self.radius:g}).",
+                UserWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, UserWarning, stacklevel=4)
         return means

@@ -26,8 +26,6 @@ from mercer._types import Array, Rows
 from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
 
-__all__ = ["ON_DEVICES", "TARGETS_STAY", "RowsModel", "precision_of"]
-
 # Where the rows may be of models by the k nearest rows.
 ON_DEVICES = ("memory", "file", "stream", "dask", "device")
 # Why the targets of models on devices are NumPy arrays.
@@ -99,10 +97,9 @@ class RowsModel(Estimator):
     def _check_structure(self) -> None:
         metric = vars(self).get("effective_metric_", "euclidean")
         if not callable(metric) and not MetricName().accepts(metric):
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}.effective_metric_ must be the name of a metric; the file has {metric!r:.40}."
             )
-            raise ModelFileError(message)
 
     @property
     def _is_precomputed(self) -> bool:
@@ -203,31 +200,29 @@ class RowsModel(Estimator):
         """Raise if the algorithm cannot search by the metric."""
         name, is_tree = type(self).__name__, self.algorithm in ("kd_tree", "ball_tree")
         if is_tree and self._is_precomputed:
-            message = (
+            raise ParameterError(
                 f"{name}: Metric 'precomputed' not valid for algorithm={self.algorithm!r}: given distances have no "
                 f"rows to sort into a tree. Use algorithm='brute'."
             )
-            raise ParameterError(message)
         if self.algorithm == "kd_tree" and callable(self.metric):
-            message = (
+            raise ParameterError(
                 f"{name}: kd_tree does not support callable metric {self.metric!r}. Use algorithm='brute' or 'auto'."
             )
-            raise ParameterError(message)
         # An entry of metric_params takes precedence over the parameter p, as in scikit-learn.
         power = (self.metric_params or {}).get("p", self.p)
         # Below 1 the triangle inequality fails, by which trees skip branches.
         if not callable(self.metric) and self.metric == "minkowski" and power is not None and power < 1:
             if is_tree:
-                message = (
+                raise ParameterError(
                     f'{name}: algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To '
                     f'resolve this problem either set p >= 1 or algorithm="brute".'
                 )
-                raise ParameterError(message)
-            message = (
+            warnings.warn(
                 f"{name}: Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the "
-                f"execution with `algorithm='brute'`."
+                f"execution with `algorithm='brute'`.",
+                UserWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
 
     def _check_storage(self, rows: Rows) -> None:
         """Raise if the metric is not for sparse rows, and warn where a tree was asked for them."""
@@ -235,14 +230,12 @@ class RowsModel(Estimator):
             return
         name = type(self).__name__
         if not self._takes_sparse:
-            message = (
+            raise ParameterError(
                 f"{name}: Metric {self.metric!r} not valid for sparse input. Use a metric of "
                 f"sklearn.neighbors.VALID_METRICS_SPARSE['brute'], a function, or dense rows."
             )
-            raise ParameterError(message)
         if self.algorithm in ("kd_tree", "ball_tree"):
-            message = f"{name}: cannot use tree with sparse input: using brute force"
-            warnings.warn(message, UserWarning, stacklevel=6)
+            warnings.warn(f"{name}: cannot use tree with sparse input: using brute force", UserWarning, stacklevel=6)
 
     def _settle_metric(self, rows: Rows) -> Metric:
         """Return the metric with its arguments; scales that depend on the rows are taken from these."""
@@ -309,11 +302,10 @@ class RowsModel(Estimator):
         # A row is not its own neighbour, so n - 1 rows are left for it.
         if k > n - alone:
             fewer = "less than" if alone else "at most"
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: n_neighbors must be {fewer} the number of fitted rows, {n}; got {k}. Lower "
                 f"n_neighbors or fit more rows."
             )
-            raise DataError(message)
         search, queries = self._search(threads), self._fit_X if alone else rows
         if stay and isinstance(search, DeviceSearch):
             return search.nearest_there(queries, k, leave_out_self=alone)

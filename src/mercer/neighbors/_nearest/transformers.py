@@ -11,8 +11,6 @@ from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel
 
-__all__ = ["KNeighborsTransformer", "RadiusNeighborsTransformer"]
-
 
 class GraphMaker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsModel):
     """What the two transformers share: the rows of the fit, and the number of columns of a graph."""

@@ -8,8 +8,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Neighbours", "average", "count_votes", "weigh"]
-
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
@@ -96,11 +94,10 @@ def _call(subject: str, neighbours: Neighbours, weights: Any) -> Array:
     values = np.asarray(values)
     flat = np.concatenate([np.ravel(part) for part in values]) if values.dtype == object else values.ravel()
     if flat.shape != neighbours.distances.shape:
-        message = (
+        raise DataError(
             f"{subject}: weights must return one number for each distance, {len(neighbours.distances)}; got "
             f"{len(flat)}. Return an array of the shape of its argument."
         )
-        raise DataError(message)
     return flat.astype(np.float64)
 
 
@@ -112,11 +109,10 @@ def count_votes(subject: str, neighbours: Neighbours, labels: Array, n_classes: 
     votes = np.bincount(places, weight, minlength=m * n_classes).reshape(m, n_classes).astype(np.float64, copy=False)
     totals = votes.sum(axis=1, keepdims=True)
     if neighbours.width is not None and not totals.all():
-        message = (
+        raise DataError(
             f"{subject}: All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this "
             f"case if you are using a user-defined function, or raise sample_weight."
         )
-        raise DataError(message)
     return votes / np.where(totals == 0, 1.0, totals)
 
 

@@ -10,8 +10,6 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.neighbours.metric_search import Search
 from mercer._types import Array, Rows
 
-__all__ = ["OutlierFactorState", "find_factors", "score_new"]
-
 # Added to mean reachability distances, as a share of the mean distance to the last neighbour: where a row has k
 # duplicates the distance is zero, and densities must stay finite. scikit-learn adds this number itself.
 _SMOOTHING = 1e-10

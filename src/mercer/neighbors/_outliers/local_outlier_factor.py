@@ -21,8 +21,6 @@ from mercer.neighbors._nearest.queries import NearestQueries
 from mercer.neighbors._nearest.rows_model import PairMetric
 from mercer.neighbors._outliers.factors import OutlierFactorState, find_factors, score_new
 
-__all__ = ["LocalOutlierFactor"]
-
 # The threshold of 'auto': an inlier's factor is about 1.
 _USUAL_OFFSET = -1.5
 # A factor above this can only come from the smoothing of zero distances.
@@ -34,12 +32,11 @@ def _require_novelty(method: str) -> Callable[["LocalOutlierFactor"], bool]:
 
     def check(model: "LocalOutlierFactor") -> bool:
         if not model.novelty:
-            message = (
+            raise AttributeError(
                 f"LocalOutlierFactor: {method} is not available when novelty=False, use fit_predict if you want to "
                 f"predict on training data; negative_outlier_factor_ has its scores. Use novelty=True if you want to "
                 f"use LOF for novelty detection and score new rows."
             )
-            raise AttributeError(message)
         return True
 
     return check
@@ -48,11 +45,10 @@ def _require_novelty(method: str) -> Callable[["LocalOutlierFactor"], bool]:
 def _require_training_rows(model: "LocalOutlierFactor") -> bool:
     """Raise AttributeError if the model was made for new rows."""
     if model.novelty:
-        message = (
+        raise AttributeError(
             "LocalOutlierFactor: fit_predict is not available when novelty=True. Use novelty=False if you want to "
             "predict on the training set."
         )
-        raise AttributeError(message)
     return True
 
 
@@ -173,11 +169,11 @@ class LocalOutlierFactor(Detector, NearestQueries):
         weight = check_weight(self, sample_weight, rows.shape[0])
         n = rows.shape[0] if weight is None else count_others("LocalOutlierFactor", weight) + 1
         if self.n_neighbors > n:
-            message = (
+            warnings.warn(
                 f"LocalOutlierFactor: n_neighbors ({self.n_neighbors}) is greater than the total number of samples "
-                f"({n}). n_neighbors will be set to (n_samples - 1) for estimation."
+                f"({n}). n_neighbors will be set to (n_samples - 1) for estimation.",
+                stacklevel=4,
             )
-            warnings.warn(message, stacklevel=4)
         k = max(1, min(self.n_neighbors, n - 1))
         _check_count(k, n, n, own=True)
         metric, attributes = self._describe_rows(rows)
@@ -190,11 +186,11 @@ class LocalOutlierFactor(Detector, NearestQueries):
             attributes=attributes | {"n_neighbors_": k},
         )
         if self.negative_outlier_factor_.min() < -_HUGE_FACTOR and not self.novelty:
-            message = (
+            warnings.warn(
                 "LocalOutlierFactor: Duplicate values are leading to incorrect results. Increase the number of "
-                f"neighbors for more accurate results. Some rows have more than n_neighbors={k} equal ones."
+                f"neighbors for more accurate results. Some rows have more than n_neighbors={k} equal ones.",
+                stacklevel=4,
             )
-            warnings.warn(message, stacklevel=4)
         self._conclude(outcome)
         return self
 
@@ -325,8 +321,7 @@ def _check_count(k: int, n_fit: int, n: int, own: bool) -> None:
     """Raise if more neighbours are asked for than there are rows."""
     if k > n_fit - own:
         sign = "<" if own else "<="
-        message = (
+        raise DataError(
             f"LocalOutlierFactor: Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
             f"{n_fit}, n_samples = {n}. Give more rows, or lower n_neighbors."
         )
-        raise DataError(message)

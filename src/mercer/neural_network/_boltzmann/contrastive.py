@@ -19,8 +19,6 @@ from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.neural_network._boltzmann.native_contrast import NativeContrast
 
-__all__ = ["Contrast", "RestrictedState", "measure_pseudo_likelihood", "read_rows", "train_epochs"]
-
 _STATEMENT = (
     "The likelihood of a restricted Boltzmann machine has many maxima and its gradient is sampled; nothing bounds the "
     "distance of the weights to the nearest one."

@@ -13,8 +13,6 @@ from scipy.special import logsumexp
 
 from mercer._types import Array
 
-__all__ = ["SpinSums", "anneal_spins", "list_spins", "sum_spins"]
-
 
 @lru_cache(maxsize=16)
 def list_spins(n_units: int) -> Array:

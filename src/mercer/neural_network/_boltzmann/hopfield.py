@@ -20,8 +20,6 @@ from mercer.errors import DataError
 from mercer.neural_network._boltzmann.spins import decode_spins, find_coding, read_spins
 from mercer.neural_network._boltzmann.storage import HopfieldState, store_patterns
 
-__all__ = ["Hopfield", "Recall", "hopfield_capacity", "hopfield_flip_probability"]
-
 # Load at which Hebb's rule loses all patterns at once, for many units (Amit, Gutfreund and Sompolinsky, 1985).
 _CRITICAL_LOAD = 0.138
 
@@ -70,8 +68,7 @@ def hopfield_capacity(n_units: int, *, exact: bool = False) -> float:
     (13.8, 10.9)
     """
     if n_units < 2:
-        message = f"hopfield_capacity: n_units must be at least 2; got {n_units}."
-        raise DataError(message)
+        raise DataError(f"hopfield_capacity: n_units must be at least 2; got {n_units}.")
     return n_units / (2.0 * math.log(n_units)) if exact else _CRITICAL_LOAD * n_units
 
 

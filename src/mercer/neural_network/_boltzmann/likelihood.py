@@ -22,8 +22,6 @@ from mercer.energy import IsingModel
 from mercer.neural_network._boltzmann.enumeration import list_spins, sum_spins
 from mercer.neural_network._boltzmann.spins import read_spins
 
-__all__ = ["CountedStates", "LikelihoodState", "ReadStates", "ascend_by_samples", "ascend_exactly", "clamp_rows"]
-
 # Steps that L-BFGS remembers.
 _MEMORY = 10
 # States that are worked on at a time: with 12 hidden units, 4096 x 4096 numbers, 128 MiB.

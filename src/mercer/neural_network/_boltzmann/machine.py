@@ -27,8 +27,6 @@ from mercer.neural_network._boltzmann.likelihood import (
 )
 from mercer.neural_network._boltzmann.spins import decode_spins, find_coding, read_spins
 
-__all__ = ["BoltzmannMachine"]
-
 # Units of an exact machine: 2^20 states take a matrix of 8 MiB and some 20 ms a gradient.
 _MOST_EXACT = 20
 # Chains and levels of the estimate of log Z for more units.
@@ -196,11 +194,10 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
             # The exact solver sums over 2^n states.
             return "exact" if n_units <= _MOST_EXACT else "sampled"
         if self.solver == "exact" and n_units > _MOST_EXACT:
-            message = (
+            raise DataError(
                 f"BoltzmannMachine: solver='exact' sums over all states of at most {_MOST_EXACT} units; got {n_units}. "
                 f"Pass solver='sampled', or fewer columns or hidden units."
             )
-            raise DataError(message)
         return self.solver
 
     def _draw_first(self, random: np.random.Generator, d: int, n_units: int) -> LikelihoodState:
@@ -272,11 +269,10 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
         check_is_fitted(self)
         spins = read_spins(states, self.threshold)
         if spins.ndim != 2 or spins.shape[1] != len(self.biases_):
-            message = (
+            raise DataError(
                 f"BoltzmannMachine: states must have shape (n_samples, {len(self.biases_)}), hidden units last; got "
                 f"{spins.shape}."
             )
-            raise DataError(message)
         # E(s) = -s^T W s / 2 - b^T s; W is symmetric and each pair counts twice in s^T W s.
         return -0.5 * np.einsum("ij,ij->i", spins @ self.weights_, spins) - spins @ self.biases_
 

@@ -10,8 +10,6 @@ from mercer._native.machine import contrast_steps
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 
-__all__ = ["NativeContrast"]
-
 # Weights in a panel of visible units: 2^16 of them take a quarter of a megabyte in float32, which the cache holds.
 _PANEL = 2**16
 # Hidden units in a panel: fewer would leave the registers of the matrix product half empty.

@@ -12,8 +12,6 @@ from mercer._native.machine import unit_draws
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["MOST_UNITS", "anneal_log_partition", "list_states", "sum_log_partition"]
-
 # Units whose states are all listed: 2^20 terms of a sum take about a second for 100 units on the other side.
 MOST_UNITS = 20
 # States in one block of an exact sum.
@@ -40,11 +38,10 @@ def sum_log_partition(weights: Array, visible: Array, hidden: Array, gaussian: b
     if not gaussian and d < k:
         return sum_log_partition(np.ascontiguousarray(weights.T), hidden, visible, False)
     if k > MOST_UNITS:
-        message = (
+        raise DataError(
             f"log_partition: an exact sum needs at most {MOST_UNITS} units in {'the hidden' if gaussian else 'one'} "
             f"layer; got {d} visible and {k} hidden ones. Pass method='ais' for an estimate."
         )
-        raise DataError(message)
     parts = []
     for first in range(0, 2**k, _BLOCK):
         states = list_states(k, first, min(first + _BLOCK, 2**k))

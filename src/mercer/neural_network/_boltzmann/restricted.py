@@ -15,8 +15,6 @@ from mercer.errors import DataError
 from mercer.neural_network._boltzmann.contrastive import Contrast, RestrictedState, read_rows, train_epochs
 from mercer.neural_network._boltzmann.restricted_model import RestrictedModel
 
-__all__ = ["BernoulliRBM"]
-
 _IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"
 
 
@@ -176,11 +174,12 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
         # Callbacks of a pipeline expect room for at least one step.
         outcome = self._drive(solve, source, max_steps=max(1, self.n_iter))
         if outcome.reason == "diverged":
-            message = (
+            warnings.warn(
                 f"BernoulliRBM: the weights overflowed in pass {outcome.n_steps + 1}; those of pass {outcome.n_steps} "
-                f"were kept. Lower learning_rate (now {self.learning_rate!r}), or scale the columns."
+                f"were kept. Lower learning_rate (now {self.learning_rate!r}), or scale the columns.",
+                ConvergenceWarning,
+                stacklevel=3,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._conclude(outcome)
         return self
 
@@ -219,11 +218,12 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
         with one_blas_thread():
             state = self._contrast().learn_once(state, rows, weight)
         if not state.is_finite():
-            message = (
+            warnings.warn(
                 f"BernoulliRBM: the weights overflowed in partial_fit, and were kept as they were. Lower learning_rate "
-                f"(now {self.learning_rate!r}), or scale the columns."
+                f"(now {self.learning_rate!r}), or scale the columns.",
+                ConvergenceWarning,
+                stacklevel=3,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
             return self
         for name, value in self._fitted(state).items():
             setattr(self, name, value)
@@ -246,11 +246,10 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
 
     def _check_same_size(self) -> None:
         if len(self.components_) != self.n_components:
-            message = (
+            raise DataError(
                 f"BernoulliRBM: n_components must not change between calls of partial_fit; got {self.n_components} "
                 f"after {len(self.components_)}. Set it back, or call fit to start afresh."
             )
-            raise DataError(message)
 
     def _fitted(self, state: RestrictedState) -> dict[str, Any]:
         return {

@@ -19,8 +19,6 @@ from mercer.errors import DataError
 from mercer.neural_network._boltzmann.contrastive import Contrast, RestrictedState, measure_pseudo_likelihood
 from mercer.neural_network._boltzmann.partition import MOST_UNITS, anneal_log_partition, sum_log_partition
 
-__all__ = ["RestrictedModel"]
-
 
 class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of a fitted machine; see ``BernoulliRBM``."""
@@ -86,10 +84,9 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         hidden = np.asarray(X, dtype=self.components_.dtype)
         if hidden.ndim != 2 or hidden.shape[1] != len(self.components_):
-            message = (
+            raise DataError(
                 f"BernoulliRBM: hidden states must have shape (n_samples, {len(self.components_)}); got {hidden.shape}."
             )
-            raise DataError(message)
         scores = hidden @ self.components_
         # Gaussian visible units have the mean W h + b; binary ones have the logistic function of it.
         if self.visible == "gaussian":

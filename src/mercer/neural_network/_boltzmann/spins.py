@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["decode_spins", "find_coding", "read_spins"]
-
 
 def read_spins(rows: Any, threshold: float) -> Array:
     """Return 1 where a value is above the threshold and -1 elsewhere, as float64."""

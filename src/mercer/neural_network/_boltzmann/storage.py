@@ -12,8 +12,6 @@ from mercer._source.source import SumTree
 from mercer._types import Array
 from mercer.neural_network._boltzmann.spins import read_spins
 
-__all__ = ["HopfieldState", "store_patterns"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

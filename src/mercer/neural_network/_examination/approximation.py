@@ -10,8 +10,6 @@ from scipy.special import expit
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["UnitSum", "approximate_by_cosines", "approximate_by_units"]
-
 
 @dataclass(frozen=True, eq=False)
 class UnitSum:
@@ -84,17 +82,15 @@ def approximate_by_units(
     [0.05, 0.005]
     """
     if n_units < 1 or not low < high:
-        message = (
+        raise ParameterError(
             f"approximate_by_units: n_units must be at least 1 and low below high; got {n_units}, {low} and {high}."
         )
-        raise ParameterError(message)
     width = (high - low) / n_units
     starts = low + width * np.arange(n_units)
     # The value in the middle of each piece.
     values = np.asarray(function(starts + 0.5 * width), dtype=np.float64)
     if values.shape != starts.shape or not np.isfinite(values).all():
-        message = f"approximate_by_units: the function must give {n_units} finite numbers for {n_units} points."
-        raise DataError(message)
+        raise DataError(f"approximate_by_units: the function must give {n_units} finite numbers for {n_units} points.")
     # The first piece needs no switch: its value is the offset.
     jumps, places = np.diff(values), starts[1:]
     scale = 1.0 if steepness is None else steepness / width
@@ -132,8 +128,7 @@ def approximate_by_cosines(function: Callable[[Array], Any], n_frequencies: int)
     True
     """
     if n_frequencies < 1:
-        message = f"approximate_by_cosines: n_frequencies must be at least 1; got {n_frequencies}."
-        raise ParameterError(message)
+        raise ParameterError(f"approximate_by_cosines: n_frequencies must be at least 1; got {n_frequencies}.")
     # The midpoint rule integrates products of cosines exactly below its own frequency.
     m = max(64, 4 * n_frequencies)
     middles = (np.arange(m) + 0.5) / m

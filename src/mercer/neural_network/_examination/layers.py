@@ -10,8 +10,6 @@ from mercer.errors import DataError
 from mercer.neural_network._layers.activations import Activation
 from mercer.neural_network._layers.network import Network
 
-__all__ = ["LayerReport", "examine_layers"]
-
 # A unit is saturated for a row where the slope of its activation is at most this share of the largest slope.
 _FLAT = 0.05
 
@@ -83,8 +81,7 @@ def examine_layers(
     rows = X if isinstance(X, dict) else np.asarray(X, dtype=np.float64)
     n_rows = len(next(iter(rows.values()))) if isinstance(rows, dict) else len(rows)
     if n_rows == 0:
-        message = "examine_layers: X must hold at least one row; got none."
-        raise DataError(message)
+        raise DataError("examine_layers: X must hold at least one row; got none.")
     _, gradient, trace = network.evaluate(theta, rows, np.asarray(y), loss=loss, statistics=statistics)
     slopes, weights = network.split(gradient), network.split(theta)
     reports = []

@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neural_network._layers.network import Network
 
-__all__ = ["LossSurface", "draw_direction", "map_loss"]
-
 
 @dataclass(frozen=True, eq=False)
 class LossSurface:
@@ -86,10 +84,9 @@ def map_loss(loss: Callable[[Array], float], theta: Any, first: Any, second: Any
     """
     centre, right, up = (np.asarray(part, dtype=np.float64) for part in (theta, first, second))
     if not centre.shape == right.shape == up.shape:
-        message = (
+        raise ParameterError(
             f"map_loss: directions must have the shape of theta, {centre.shape}; got {right.shape} and {up.shape}."
         )
-        raise ParameterError(message)
     grid = np.linspace(-1.0, 1.0, 25) if steps is None else np.asarray(steps, dtype=np.float64)
     # Far from theta a loss may overflow; such places are NaN and are left blank in the picture.
     with np.errstate(all="ignore"):

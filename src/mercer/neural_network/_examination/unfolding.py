@@ -22,8 +22,6 @@ from mercer.neural_network._relatives.recurrent import RecurrentClassifier
 from mercer.neural_network._relatives.recurrent_model import RecurrentModel
 from mercer.neural_network._relatives.sequences import SequenceRows
 
-__all__ = ["NetworkCase", "unfold_estimator"]
-
 
 @dataclass(frozen=True, eq=False)
 class NetworkCase:
@@ -86,11 +84,10 @@ def unfold_estimator(model: Any, X: Any = None, y: Any = None) -> NetworkCase:
     """
     kinds = (PerceptronModel, Autoencoder, ConvClassifier, RecurrentModel)
     if not isinstance(model, kinds):
-        message = (
+        raise DataError(
             f"unfold_estimator: model must be a perceptron, an Autoencoder, a ConvClassifier or a recurrent network; "
             f"got {type(model).__name__}. Pass a network and its weights to the display's from_network instead."
         )
-        raise DataError(message)
     check_is_fitted(model)
     rows = None if X is None else np.asarray(to_numpy(X), dtype=np.float64)
     if isinstance(model, PerceptronModel):
@@ -154,8 +151,7 @@ def _number_classes(model: Any, y: Any) -> Any:
         return None
     labels, classes = np.asarray(to_numpy(y)), np.asarray(to_numpy(model.classes_))
     if not np.isin(labels, classes).all():
-        message = f"unfold_estimator: y must hold labels of the fit, {classes}; got others. Drop those rows."
-        raise DataError(message)
+        raise DataError(f"unfold_estimator: y must hold labels of the fit, {classes}; got others. Drop those rows.")
     return np.searchsorted(classes, labels).astype(np.float64)
 
 

@@ -12,8 +12,6 @@ from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neural_network._layers.layer import Call, Layer
 
-__all__ = ["ACTIVATIONS", "Activation", "expit"]
-
 # The slope of leaky ReLU below zero.
 LEAK = 0.01
 # sqrt(2 / pi), of the tanh approximation of GELU (Hendrycks and Gimpel, 2016).
@@ -95,8 +93,9 @@ class Activation(Layer):
 
     def __post_init__(self) -> None:
         if self.function not in ACTIVATIONS:
-            message = f"Activation: function must be one of {', '.join(map(repr, ACTIVATIONS))}; got {self.function!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Activation: function must be one of {', '.join(map(repr, ACTIVATIONS))}; got {self.function!r}."
+            )
 
     def compute(self, z: Any) -> Array:
         """Return the value of the function at each entry of `z`."""
@@ -117,11 +116,10 @@ class Activation(Layer):
 
     def backward(self, call: Call, gradient: Array) -> tuple[Array, ...]:
         if self.function == "step":
-            message = (
+            raise ParameterError(
                 "Activation: 'step' has derivative zero everywhere, so gradients cannot train the layers below it; "
                 "use 'logistic' or 'tanh', its smooth relatives."
             )
-            raise ParameterError(message)
         z, a = call.kept
         if self.function == "identity":
             return (gradient,)

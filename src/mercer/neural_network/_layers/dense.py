@@ -10,8 +10,6 @@ from mercer._types import Array
 from mercer.neural_network._layers.initialisers import draw_weights
 from mercer.neural_network._layers.layer import Call, Layer, Shape
 
-__all__ = ["Dense", "Embedding", "TableEmbedding"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = ["INITIALISERS", "draw_weights"]
-
 INITIALISERS = ("auto", "glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "fan_in", "sklearn", "zeros")
 
 
@@ -31,8 +29,7 @@ def draw_weights(
         The activation function that follows.
     """
     if scheme not in INITIALISERS:
-        message = f"initialiser must be one of {', '.join(map(repr, INITIALISERS))}; got {scheme!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"initialiser must be one of {', '.join(map(repr, INITIALISERS))}; got {scheme!r}.")
     if scheme == "auto":
         rectified = activation in ("relu", "leaky_relu", "elu", "gelu", "softplus")
         scheme = "he_normal" if rectified else "glorot_uniform"

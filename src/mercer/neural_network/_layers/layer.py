@@ -10,8 +10,6 @@ from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import ParameterError
 
-__all__ = ["Call", "Layer", "Shape", "as_like", "count"]
-
 Shape: TypeAlias = tuple[int, ...]
 
 
@@ -90,5 +88,4 @@ class Layer:
         raise NotImplementedError  # each layer defines its own
 
     def _refuse(self, rule: str, got: Any, cure: str) -> NoReturn:
-        message = f"{type(self).__name__}: {rule}; got {got}. {cure}"
-        raise ParameterError(message)
+        raise ParameterError(f"{type(self).__name__}: {rule}; got {got}. {cure}")

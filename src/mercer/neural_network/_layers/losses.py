@@ -9,8 +9,6 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.objectives import Absolute, Huber, Logistic, Loss, Poisson, Softmax, Squared
 
-__all__ = ["LOSSES", "OutputLoss", "read_loss"]
-
 # Losses by name. "log_loss" is softmax for several scores and logistic for one; "binary_log_loss" is logistic for each
 # score, as targets of several labels need.
 LOSSES = ("squared_error", "absolute_error", "huber", "poisson", "log_loss", "binary_log_loss")
@@ -54,8 +52,7 @@ class OutputLoss:
             total = float(xp.sum(share)) if total is None else total
             values, residual = values * share, residual * share[:, None]
         if not total > 0.0:
-            message = "the weights of a batch must have a positive sum; got 0. Drop rows of weight zero."
-            raise DataError(message)
+            raise DataError("the weights of a batch must have a positive sum; got 0. Drop rows of weight zero.")
         return xp.sum(values) / total, xp.reshape(residual / total, scores.shape)
 
     def _compare(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, int]:
@@ -69,11 +66,10 @@ class OutputLoss:
             values = self.loss.value(flat, targets, xp, checked=True)
             return values, self.loss.residual(flat, targets, xp, checked=True), int(flat.shape[0])
         if self.loss.n_scores != 1:
-            message = (
+            raise ParameterError(
                 f"{type(self.loss).__name__}: the network must have {self.loss.n_scores} outputs, one for each score; "
                 f"got {k}. Change the units of the last layer."
             )
-            raise ParameterError(message)
         # Each output by itself: one long column.
         targets = xp.astype(xp.reshape(y, (-1,)), flat.dtype, copy=False)
         column = xp.reshape(flat, (-1, 1))
@@ -85,11 +81,10 @@ class OutputLoss:
     @staticmethod
     def _check(n_targets: int, n_scores: int) -> None:
         if n_targets != n_scores:
-            message = (
+            raise DataError(
                 f"the network's outputs and the targets must have one length; got {n_scores} outputs and {n_targets} "
                 f"targets. Change the units of the last layer, or the shape of y."
             )
-            raise DataError(message)
 
 
 def read_loss(loss: Any, n_outputs: int) -> OutputLoss:
@@ -109,6 +104,5 @@ def read_loss(loss: Any, n_outputs: int) -> OutputLoss:
     }
     if loss not in losses:
         known = ", ".join(map(repr, LOSSES))
-        message = f"loss must be one of {known} or a loss of mercer.objectives; got {loss!r}."
-        raise ParameterError(message)
+        raise ParameterError(f"loss must be one of {known} or a loss of mercer.objectives; got {loss!r}.")
     return OutputLoss(losses[loss]())

@@ -12,8 +12,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.layer import Call, Layer, Shape, as_like, count
 from mercer.neural_network._layers.losses import read_loss
 
-__all__ = ["Network", "Trace"]
-
 _INPUT = "input"
 
 
@@ -98,13 +96,11 @@ class Network:
         )
         graph = self._read_layers(layers)
         if not graph:
-            message = "Network: layers must hold at least one layer; got none."
-            raise ParameterError(message)
+            raise ParameterError("Network: layers must hold at least one layer; got none.")
         # In a chain the last layer is the output; a graph may name another one.
         self.output = list(graph)[-1] if output is None else output
         if self.output not in graph:
-            message = f"Network: output must name a layer ({', '.join(graph)}); got {self.output!r}."
-            raise ParameterError(message)
+            raise ParameterError(f"Network: output must name a layer ({', '.join(graph)}); got {self.output!r}.")
         self.nodes, self.n_weights = self._lay_out(graph)
         self.output_shape = next(node.shape for node in self.nodes if node.name == self.output)
 
@@ -119,21 +115,20 @@ class Network:
                     not (isinstance(entry, tuple) and len(entry) > 1 and isinstance(entry[0], Layer))
                     or name in self.inputs
                 ):
-                    message = (
+                    raise ParameterError(
                         f"Network: layer {name!r} must be a tuple (layer, input, ...) under a name that no input has; "
                         f"got {entry!r}."
                     )
-                    raise ParameterError(message)
             return dict(layers)
         if len(self.inputs) != 1:
-            message = f"Network: a list of layers has one input; got {len(self.inputs)}. Give a dict of layers."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Network: a list of layers has one input; got {len(self.inputs)}. Give a dict of layers."
+            )
         (last,) = self.inputs
         graph: dict[str, tuple[Any, ...]] = {}
         for number, layer in enumerate(layers):
             if not isinstance(layer, Layer):
-                message = f"Network: layers must be layers; number {number} is {layer!r}."
-                raise ParameterError(message)
+                raise ParameterError(f"Network: layers must be layers; number {number} is {layer!r}.")
             # The number in the name keeps two layers of one kind apart.
             name = f"{number} {type(layer).__name__}"
             graph[name] = (layer, last)
@@ -149,13 +144,13 @@ class Network:
             given = tuple(shapes[source] for source in sources)
             least, most = layer.n_inputs
             if not least <= len(given) <= most:
-                message = f"Network: layer {name!r} takes {least} to {most} inputs; got {len(given)}."
-                raise ParameterError(message)
+                raise ParameterError(f"Network: layer {name!r} takes {least} to {most} inputs; got {len(given)}.")
             try:
                 shapes[name] = layer.infer_shape(*given)
             except ParameterError as error:
-                message = f"Network: layer {name!r}, fed by {', '.join(map(repr, sources))}: {error}"
-                raise ParameterError(message) from None
+                raise ParameterError(
+                    f"Network: layer {name!r}, fed by {', '.join(map(repr, sources))}: {error}"
+                ) from None
             weights = {}
             # The shapes of weights do not depend on the numbers drawn.
             for key, value in layer.initialise(np.random.default_rng(0), *given).items():
@@ -232,11 +227,9 @@ class Network:
         for name, shape in self.inputs.items():
             if name not in rows or tuple(rows[name].shape[1:]) != shape:
                 got = tuple(rows[name].shape[1:]) if name in rows else "nothing"
-                message = f"Network: rows of the input {name!r} must have the shape {shape}; got {got}."
-                raise DataError(message)
+                raise DataError(f"Network: rows of the input {name!r} must have the shape {shape}; got {got}.")
         if tuple(theta.shape) != (self.n_weights,):
-            message = f"Network: theta must have the shape {(self.n_weights,)}; got {tuple(theta.shape)}."
-            raise DataError(message)
+            raise DataError(f"Network: theta must have the shape {(self.n_weights,)}; got {tuple(theta.shape)}.")
         return rows
 
     def backward(self, trace: Trace, gradient: Array, *, by_inputs: bool = True) -> tuple[Array, dict[str, Array]]:
@@ -297,12 +290,12 @@ def _sort(graph: dict[str, tuple[Any, ...]], known: set[str]) -> list[str]:
         if not ready:
             strange = {source for _, *sources in left.values() for source in sources} - done - set(graph)
             if strange:
-                message = (
+                raise ParameterError(
                     f"Network: inputs must name layers or inputs of the network; got {', '.join(sorted(strange))}."
                 )
-                raise ParameterError(message)
-            message = f"Network: layers must not feed themselves; {', '.join(map(repr, left))} form or follow a cycle."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Network: layers must not feed themselves; {', '.join(map(repr, left))} form or follow a cycle."
+            )
         for name in ready:
             order.append(name)
             done.add(name)

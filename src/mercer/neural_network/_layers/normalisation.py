@@ -10,8 +10,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.layer import Call, Layer, Shape
 
-__all__ = ["BatchNorm", "Dropout", "LayerNorm"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -92,11 +90,10 @@ class BatchNorm(Layer):
         if call.training:
             n = z.shape[0]
             if n * int(np.prod(z.shape[1:-1])) < 2:
-                message = (
+                raise DataError(
                     "BatchNorm: a training batch must have at least 2 rows, since the variance of one is zero; "
                     "got 1 sample. Raise batch_size, or drop the last batch."
                 )
-                raise DataError(message)
             mean, variance = xp.mean(z, axis=axes), xp.var(z, axis=axes)
             self._update(call, mean, variance)
         else:

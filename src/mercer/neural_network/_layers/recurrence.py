@@ -16,8 +16,6 @@ from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.initialisers import draw_weights
 from mercer.neural_network._layers.layer import Call, Layer, Shape
 
-__all__ = ["LSTM", "GatedRecurrent", "SimpleRecurrent"]
-
 State: TypeAlias = tuple[Array, ...]
 
 

@@ -12,8 +12,6 @@ from mercer.errors import ParameterError
 from mercer.neural_network._layers.layer import Call, Layer, Shape
 from mercer.neural_network._layers.network import Network
 
-__all__ = ["Residual"]
-
 
 @cache
 def _make_inner(layers: tuple[Layer, ...], shape: Shape) -> Network:
@@ -43,8 +41,9 @@ class Residual(Layer):
             self._refuse(f"the chain must keep the shape {shape}", inner.output_shape, "Add a Dense layer.")
         # initialise returns the weights and the running statistics; here only the latter matter.
         if inner.initialise(0)[1]:
-            message = "Residual: its layers must keep no running statistics; use Add in a graph with BatchNorm."
-            raise ParameterError(message)
+            raise ParameterError(
+                "Residual: its layers must keep no running statistics; use Add in a graph with BatchNorm."
+            )
         return shape
 
     def initialise(self, random: np.random.Generator, *shapes: Shape) -> dict[str, np.ndarray]:

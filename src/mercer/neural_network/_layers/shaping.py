@@ -8,8 +8,6 @@ from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.neural_network._layers.layer import Call, Layer, Shape, count
 
-__all__ = ["Add", "Concatenate", "Flatten", "Reshape"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ from mercer._types import Array
 from mercer.neural_network._layers.initialisers import draw_weights
 from mercer.neural_network._layers.layer import Call, Layer, Shape, count
 
-__all__ = ["AveragePool", "Conv1d", "Conv2d", "MaxPool"]
-
 
 def _read_sizes(value: int | tuple[int, ...], n_axes: int) -> tuple[int, ...]:
     """Return a size for each axis, of one number or of one for each."""

@@ -16,13 +16,10 @@ from mercer.neural_network._layers.activations import expit
 from mercer.neural_network._layers.losses import read_loss
 from mercer.objectives import Logistic, Softmax
 
-__all__ = ["ClassPredictions"]
-
 
 def _knows_probabilities(model: Any) -> bool:
     if model.loss != "log_loss" and not isinstance(model.loss, Logistic | Softmax):
-        message = f"probability estimates are not available for loss={model.loss!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"probability estimates are not available for loss={model.loss!r}")
     return True
 
 
@@ -155,10 +152,9 @@ class ClassPredictions(ClassifierMixin):
         """
         labels = np.asarray(y)
         if not np.isin(labels, self.classes_).all() or labels.ndim != 1 or self._several_labels:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: calibrate needs one known label for each row; got others. Drop those rows."
             )
-            raise DataError(message)
         outputs = np.asarray(self._map(X, _keep_outputs), dtype=np.float64)
         numbers = np.searchsorted(self.classes_, labels).astype(np.float64)
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -30,13 +30,12 @@ from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_e
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.objectives import Logistic, Loss, Softmax
 
-__all__ = ["MLPClassifier"]
-
 
 def _is_stochastic(model: Any) -> bool:
     if model._takes_all_rows():
-        message = f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
-        raise AttributeError(message)
+        raise AttributeError(
+            f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
+        )
     return True
 
 
@@ -139,11 +138,10 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         workshop = Workshop(plan)
         rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
         if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, self.classes_):
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: warm_start can only be used where `y` has the same classes as in the previous "
                 f"call to fit. Previously got {self.classes_}, `y` has {classes}."
             )
-            raise DataError(message)
         start = self._begin(plan, source, self.warm_start)
         attributes = self._describe_outputs(plan, coding) | {"classes_": classes, "temperature_": 1.0}
         outcome = self._learn(plan, start, start.epochs + self.max_iter, source, rules, workshop, attributes)
@@ -173,8 +171,9 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         """
         self._check_together()
         if self.early_stopping:
-            message = f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
+            )
         first = not hasattr(self, "_state")
         source, coding = self._open_training(X, y, sample_weight, "labels", first)
         classes = check_classes(self, classes, first, source)
@@ -198,8 +197,9 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
             return None
         name = type(self).__name__
         if X is None or y is None or not self.early_stopping:
-            message = f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
+            )
         options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None, "multi_output": True}
         X = X if coding is None else coding.read(X, type(self).__name__)
         source = self._open(X, y, weight, targets="labels", accept_sparse=coding is None and "csr", **options)

@@ -11,8 +11,6 @@ from mercer._source import place_of
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["ColumnCoding", "encode_frame", "learn_coding"]
-
 # The greatest length of a category's vector; wider ones gained nothing on tables of some hundred categories.
 _WIDEST = 16
 
@@ -91,11 +89,10 @@ def learn_coding(
     for column in columns.tolist():
         codes = X[~missing[:, column], column]
         if len(codes) and (codes.min() < 0 or (codes != np.floor(codes)).any()):
-            message = (
+            raise DataError(
                 f"{subject}: categorical columns must hold codes 0, 1, 2...; column {column} holds "
                 f"{codes[(codes < 0) | (codes != np.floor(codes))][0]:g}. Code it with OrdinalEncoder."
             )
-            raise DataError(message)
         # Codes 0 to max, and one more for gaps and unknown codes.
         sizes.append(int(codes.max(initial=-1)) + 2)
     numbers = np.setdiff1d(np.arange(d), columns)
@@ -115,9 +112,8 @@ def _read_columns(subject: str, categorical: Any, d: int) -> np.ndarray:
     if given.dtype == bool and given.shape == (d,):
         return np.flatnonzero(given)
     if given.dtype.kind not in "iu" or given.ndim != 1 or (given.size and not 0 <= given.min() <= given.max() < d):
-        message = (
+        raise ParameterError(
             f"{subject}: categorical_features must be column numbers below {d}, or a mask of {d} booleans; "
             f"got {categorical!r}."
         )
-        raise ParameterError(message)
     return np.unique(given).astype(np.int64)

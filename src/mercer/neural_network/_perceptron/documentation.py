@@ -1,7 +1,5 @@
 """The parts of the docstrings that both perceptrons share."""
 
-__all__ = ["SHARED"]
-
 SHARED = {
     "hidden_layer_sizes_to_max_fun": """hidden_layer_sizes : an array-like or an integer in [1, inf), default=(100,)
         The widths of the hidden layers; an empty tuple gives a linear model.

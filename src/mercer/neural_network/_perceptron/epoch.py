@@ -19,8 +19,6 @@ from mercer.neural_network._perceptron.passes import (
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.state import PerceptronState
 
-__all__ = ["Epoch", "Workshop"]
-
 
 @dataclass(eq=False)
 class Workshop:

@@ -9,8 +9,6 @@ from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 
-__all__ = ["draw_held_out"]
-
 
 def draw_held_out(model: Any, source: Source, stratified: bool) -> tuple[np.ndarray, np.ndarray]:
     """Draw the rows to learn from and the rows to judge by; one label for each row may stratify them."""
@@ -23,13 +21,11 @@ def draw_held_out(model: Any, source: Source, stratified: bool) -> tuple[np.ndar
     try:
         training, held_out = next(split.split(np.zeros((source.n_rows, 1)), y))
     except ValueError as error:
-        message = f"{type(model).__name__}: early_stopping cannot split the rows: {error}"
-        raise DataError(message) from error
+        raise DataError(f"{type(model).__name__}: early_stopping cannot split the rows: {error}") from error
     if len(held_out) < 2:
-        message = (
+        raise DataError(
             f"{type(model).__name__}: The validation set is too small. Increase 'validation_fraction' or the size "
             f"of your dataset; it has {len(held_out)} rows, and at least 2 are needed."
         )
-        raise DataError(message)
     # Sorted: the order of visits comes from the epochs alone.
     return np.sort(training), np.sort(held_out)

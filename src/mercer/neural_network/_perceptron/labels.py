@@ -11,18 +11,15 @@ from mercer._base.validation import check_labels
 from mercer._source import Block, Labelling, Source
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["KnownLabels", "check_classes", "count_outputs", "is_multilabel", "label_rows", "read_factors"]
-
 
 def label_rows(model: Any, source: Source) -> tuple[np.ndarray, Source]:
     """Return the classes, and the rows with the numbers of their classes; several labels stay zeros and ones."""
     if is_multilabel(source):
         return np.arange(source.y.shape[1]), source
     if source.place == "memory" and source.y.ndim == 2:
-        message = (
+        raise DataError(
             f"Unknown label type: {type_of_target(source.y)}; {type(model).__name__} takes labels or zeros and ones."
         )
-        raise DataError(message)
     if source.place == "memory":
         check_labels(source.y)
         classes = np.unique(source.y)
@@ -39,23 +36,22 @@ def check_classes(model: Any, classes: Any, first: bool, source: Source) -> np.n
     if is_multilabel(source):
         return np.arange(source.y.shape[1])
     if first and classes is None:
-        message = f"{name}: classes must be passed on the first call to partial_fit; got None. Give all labels."
-        raise DataError(message)
+        raise DataError(f"{name}: classes must be passed on the first call to partial_fit; got None. Give all labels.")
     given = model.classes_ if classes is None else np.unique(classes)
     if not first and not np.array_equal(given, model.classes_):
-        message = (
+        raise DataError(
             f"{name}: classes={classes!r} is not the same as on last call to partial_fit, was: {model.classes_!r}. "
             f"Give the same, or none."
         )
-        raise DataError(message)
     return given
 
 
 def read_factors(model: Any, classes: np.ndarray) -> np.ndarray | None:
     """Return the factor of each class's rows, for a fit by parts."""
     if model.class_weight == "balanced":
-        message = f"{type(model).__name__}: class_weight='balanced' needs all rows; partial_fit sees some. Give a dict."
-        raise ParameterError(message)
+        raise ParameterError(
+            f"{type(model).__name__}: class_weight='balanced' needs all rows; partial_fit sees some. Give a dict."
+        )
     if model.class_weight is None:
         return None
     return np.array([float(model.class_weight.get(label, 1.0)) for label in classes.tolist()])
@@ -82,11 +78,10 @@ class KnownLabels(Labelling):
         known = np.isin(block.y, self.classes)
         if not known.all():
             strange = np.unique(np.asarray(block.y)[~known])
-            message = (
+            raise DataError(
                 f"`y` has classes not in `self.classes_`: {strange[:5]!r}; known are {self.classes!r}. Name all "
                 f"classes in the first call."
             )
-            raise DataError(message)
         return super().on(block) if len(self.classes) > 1 else _OneLabel(self.classes).on(block)
 
 

@@ -14,8 +14,6 @@ from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.torch_passes import TorchPasses, suits_torch
 
-__all__ = ["DensePasses", "LayerPasses", "Passes", "open_passes"]
-
 # Rows in an item of native work: fewer would pack the weights anew too often, more would leave threads idle.
 _CHUNK = 64
 # Weights in an item of native work: 2^15 of them, with their gradients and two means, take half a megabyte.

@@ -30,8 +30,6 @@ from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, d
 from mercer.neural_network._perceptron.state import PERCEPTRON, PerceptronState, check_chain
 from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
 
-__all__ = ["PerceptronModel", "read_embeddings"]
-
 _BY_BATCHES = (Adam, AdamW, GradientDescent, Momentum, Nesterov, RMSprop)
 _BY_ALL_ROWS = (LBFGS, ConjugateGradient, Rprop)
 # Rows of a batch where batch_size is "auto", as in scikit-learn.
@@ -102,18 +100,15 @@ class PerceptronModel(LimitedEstimator):
         elif self.average_from is not None and (self.batch_norm or self.early_stopping or whole):
             wrong = "average_from averages the weights of epochs without batch_norm, early_stopping and lbfgs"
         if wrong:
-            message = f"{name}: {wrong}."
-            raise UnsupportedError(message)
+            raise UnsupportedError(f"{name}: {wrong}.")
         if self.batch_norm and self.batch_size == 1:
-            message = (
+            raise ParameterError(
                 f"{name}: batch_norm=True needs batches of at least 2 rows, since one row has no variance; got "
                 f"batch_size=1. Raise batch_size, or set batch_norm=False."
             )
-            raise ParameterError(message)
         sizes = self._hidden_sizes()
         if any(size < 1 for size in sizes):
-            message = f"{name}: hidden_layer_sizes must be > 0, got {self.hidden_layer_sizes}."
-            raise ParameterError(message)
+            raise ParameterError(f"{name}: hidden_layer_sizes must be > 0, got {self.hidden_layer_sizes}.")
 
     def _hidden_sizes(self) -> tuple[int, ...]:
         sizes = self.hidden_layer_sizes
@@ -150,11 +145,12 @@ class PerceptronModel(LimitedEstimator):
         if batch == "auto":
             batch = _BATCH if n is None else min(_BATCH, n)
         elif n is not None and batch > n:
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: Got `batch_size` less than 1 or larger than sample size. It is going to be "
-                f"clipped. batch_size={batch} becomes {n}, the number of rows."
+                f"clipped. batch_size={batch} becomes {n}, the number of rows.",
+                UserWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
             batch = n
         embedding = None
         if coding is not None and len(coding.columns):
@@ -296,12 +292,13 @@ class PerceptronModel(LimitedEstimator):
         # What a method over all rows remembers serves checkpoints; models do not carry it along.
         self._state = replace(outcome.state, inner=None, evaluations=0)
         if outcome.reason == "diverged":
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: the loss grew without end at epoch {outcome.n_steps + 1}, and the weights of "
                 f"epoch {outcome.n_steps} were kept. Scale the columns and the targets, or lower learning_rate_init "
-                f"(now {self.learning_rate_init:g}), for instance to {0.1 * self.learning_rate_init:g}."
+                f"(now {self.learning_rate_init:g}), for instance to {0.1 * self.learning_rate_init:g}.",
+                ConvergenceWarning,
+                stacklevel=6,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=6)
         return outcome
 
     def _read_state(self, state: PerceptronState, plan: Plan) -> dict[str, Any]:

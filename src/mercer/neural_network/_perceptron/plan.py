@@ -15,8 +15,6 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
 from mercer.objectives import Logistic, Poisson, Softmax, Squared
 
-__all__ = ["Plan"]
-
 # Activations and losses that native code knows, by their numbers there.
 _ACTIVATIONS = {"identity": 0, "logistic": 1, "tanh": 2, "relu": 3, "leaky_relu": 4, "elu": 5, "softplus": 6}
 _LOSSES = {Softmax: 0, Logistic: 1, Squared: 2, Poisson: 3}

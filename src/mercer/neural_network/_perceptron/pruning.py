@@ -12,8 +12,6 @@ from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._perceptron.plan import Plan
 
-__all__ = ["estimate_saliency", "prune_weights"]
-
 # The step of the differences that give second derivatives, relative to the size of a weight.
 _STEP = 1e-4
 
@@ -59,8 +57,7 @@ def prune_weights(model: Any, fraction: float, *, rule: str = "magnitude", X: An
     check_parameters("prune_weights", rules, {"fraction": fraction, "rule": rule})
     _check_plain("prune_weights", model)
     if rule == "saliency" and (X is None or y is None):
-        message = "prune_weights: rule='saliency' needs the rows X and y; give both."
-        raise DataError(message)
+        raise DataError("prune_weights: rule='saliency' needs the rows X and y; give both.")
     worth = [np.abs(W) for W in model.coefs_] if rule == "magnitude" else estimate_saliency(model, X, y)
     flat = np.concatenate([part.ravel() for part in worth])
     # The smallest n_zero weights of all layers together.
@@ -143,5 +140,6 @@ def _rebuild(model: Any, d: int) -> tuple[Network, Any]:
 
 def _check_plain(subject: str, model: Any) -> None:
     if model.batch_norm or getattr(model, "embeddings_", None) is not None:
-        message = f"{subject}: weights can be pruned in plain chains of dense layers; drop batch_norm and categories."
-        raise UnsupportedError(message)
+        raise UnsupportedError(
+            f"{subject}: weights can be pruned in plain chains of dense layers; drop batch_norm and categories."
+        )

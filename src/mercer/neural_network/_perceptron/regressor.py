@@ -23,13 +23,12 @@ from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_e
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.objectives import Loss, Poisson
 
-__all__ = ["MLPRegressor"]
-
 
 def _is_stochastic(model: Any) -> bool:
     if model._takes_all_rows():
-        message = f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
-        raise AttributeError(message)
+        raise AttributeError(
+            f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
+        )
     return True
 
 
@@ -151,8 +150,9 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
         """
         self._check_together()
         if self.early_stopping:
-            message = f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
+            )
         first = not hasattr(self, "_state")
         source, coding = self._open_training(X, y, sample_weight, "numbers", first)
         plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding)
@@ -172,8 +172,9 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
             return None
         if X is None or y is None or not self.early_stopping:
             name = type(self).__name__
-            message = f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
+            )
         options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None}
         X = X if coding is None else coding.read(X, type(self).__name__)
         source = self._open(X, y, weight, targets="numbers", accept_sparse=coding is None and "csr", **options)

@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.layer import as_like
 
-__all__ = ["Outputs", "ValidationScore", "embed_columns", "find_outputs"]
-
 # Held-out rows scored at a time, which bounds the memory of their activations.
 _TILE = 4096
 

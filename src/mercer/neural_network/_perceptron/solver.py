@@ -15,8 +15,6 @@ from mercer.neural_network._perceptron.epoch import Epoch, Workshop
 from mercer.neural_network._perceptron.passes import DensePasses, LayerPasses
 from mercer.neural_network._perceptron.state import PerceptronState
 
-__all__ = ["Rules", "descend_in_epochs", "descend_on_all_rows"]
-
 # Below this an adaptive learning rate is not lowered further.
 _LOWEST_RATE = 1e-6
 # A mean loss this many times that of the first epoch, and larger than one, is divergence.

@@ -10,8 +10,6 @@ from mercer._plain import plain
 from mercer._stored import Stored, floats, integers, members, part, texts
 from mercer.errors import ModelFileError
 
-__all__ = ["PERCEPTRON", "PerceptronState", "check_chain"]
-
 # What a fitted perceptron stores.
 PERCEPTRON: dict[str, Stored] = {
     "n_layers_": integers(low=0),
@@ -104,8 +102,7 @@ def check_chain(model: Any) -> None:
     labels = vars(model).get("classes_") if not vars(model).get("_several_labels") else None
     has_classes = labels is None or len(labels) == widths[-1] or (widths[-1] == 1 and 1 <= len(labels) <= 2)
     if not is_chain or not has_classes or widths[-1] != model.n_outputs_ or len(widths) != model.n_layers_:
-        message = (
+        raise ModelFileError(
             f"{type(model).__name__}: coefs_ and intercepts_ must fit together layer by layer, from {widths[0]} inputs "
             f"to {model.n_outputs_} outputs; the file's do not."
         )
-        raise ModelFileError(message)

@@ -17,8 +17,6 @@ from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.neural_network._perceptron.plan import Plan
 
-__all__ = ["TorchPasses", "suits_torch"]
-
 # Batches of an epoch from which on a graph is recorded: recording takes about as long as this many batches.
 _RECORDED = 16
 # The same numbers as in native code, see unit_rows.py: the slope of leaky ReLU, and the highest score of counts.

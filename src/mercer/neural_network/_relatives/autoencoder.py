@@ -26,8 +26,6 @@ from mercer.neural_network._relatives.network_model import IN_BATCHES, NetworkMo
 from mercer.neural_network._relatives.reconstruction import Coder, Reconstruction
 from mercer.neural_network._relatives.training_text import describe_training
 
-__all__ = ["Autoencoder"]
-
 
 class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkModel):
     r"""A network that restores its input from a code of few numbers.
@@ -171,8 +169,9 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
     def _build(self, n_features: int) -> Coder:
         sizes = [int(size) for size in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.int64))]
         if any(size < 1 for size in sizes):
-            message = f"Autoencoder: hidden_layer_sizes must be positive integers; got {self.hidden_layer_sizes!r}."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Autoencoder: hidden_layer_sizes must be positive integers; got {self.hidden_layer_sizes!r}."
+            )
         # The activation tells the layer which scale of first weights suits it;
         # the function itself is a layer of its own.
         code: list[Layer] = [Dense(self.n_components, activation=self.code_activation)]
@@ -232,11 +231,10 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         codes = X if is_on_device(X) else np.asarray(X, dtype=to_numpy(self.weights_).dtype)
         check_placement(self, codes)
         if codes.ndim != 2 or codes.shape[1] != self._n_features_out:
-            message = (
+            raise DataError(
                 f"Autoencoder: codes must have shape (n_samples, {self._n_features_out}); got {tuple(codes.shape)}. "
                 f"Pass what transform returned."
             )
-            raise DataError(message)
         return self._build(self.n_features_in_).decode(self.weights_, codes)
 
     def score_samples(self, X: Any) -> Array:

@@ -7,8 +7,6 @@ import numpy as np
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 
-__all__ = ["Chances", "ClassNames"]
-
 
 @dataclass(frozen=True)
 class Chances:

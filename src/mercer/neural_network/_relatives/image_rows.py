@@ -11,8 +11,6 @@ from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["ImageRows", "ImageShape", "check_image_shape", "find_image_shape", "flatten_images"]
-
 ImageShape = tuple[int, int, int]
 
 
@@ -36,8 +34,7 @@ def flatten_images(X: Any) -> tuple[Any, tuple[int, ...] | None]:
     """Return images as rows, and their shape where X has an axis for each side."""
     if (isinstance(X, np.ndarray) or is_on_device(X)) and X.ndim in (3, 4):
         if X.shape[0] == 0:
-            message = "ConvClassifier: X must hold at least one image; got none."
-            raise DataError(message)
+            raise DataError("ConvClassifier: X must hold at least one image; got none.")
         shape = tuple(int(side) for side in X.shape[1:])
         return namespace_of(X).reshape(X, (X.shape[0], math.prod(shape))), shape
     return X, None
@@ -46,5 +43,6 @@ def flatten_images(X: Any) -> tuple[Any, tuple[int, ...] | None]:
 def check_image_shape(seen: tuple[int, ...] | None, shape: ImageShape, whose: str) -> None:
     """Raise if images have another shape than they should; `whose` says where that one comes from."""
     if seen is not None and (*seen, 1)[:3] != shape:
-        message = f"ConvClassifier: images must have the shape {shape} {whose}; got {seen}. Scale or cut them to it."
-        raise DataError(message)
+        raise DataError(
+            f"ConvClassifier: images must have the shape {shape} {whose}; got {seen}. Scale or cut them to it."
+        )

@@ -38,8 +38,6 @@ from mercer.neural_network._relatives.network_model import NetworkModel, Network
 from mercer.neural_network._relatives.supervised import Supervised
 from mercer.neural_network._relatives.training_text import describe_training
 
-__all__ = ["ConvClassifier"]
-
 # Rows whose outputs are computed at a time: a layer of 32 channels of 28 x 28 pixels takes 25 MB of float32.
 _TOGETHER = 256
 
@@ -158,11 +156,10 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         shape = self._read_shape(source.n_features, seen)
         classes, source = label_rows(self, source)
         if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, to_numpy(self.classes_)):
-            message = (
+            raise DataError(
                 f"ConvClassifier: warm_start needs the classes of the last fit, {self.classes_}; got {classes}. Set "
                 f"warm_start=False, or pass rows of the same classes."
             )
-            raise DataError(message)
         validation = None
         if self._check_validation(X_val, y_val):
             validation = self._open_judged(X_val, y_val, sample_weight_val, shape, classes)
@@ -200,11 +197,10 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     def _make_task(self, shape: ImageShape, n_classes: int) -> Supervised:
         # A batch of one image has no variance between images.
         if self.batch_norm and self.batch_size < 2:
-            message = (
+            raise ParameterError(
                 f"ConvClassifier: batch_norm=True needs batches of at least 2 images; got batch_size={self.batch_size}."
                 f" Raise batch_size, or set batch_norm=False."
             )
-            raise ParameterError(message)
         # One class still has two outputs, because softmax over one would be constant.
         loss = read_loss("log_loss", max(n_classes, 2))
         return Supervised(self._build(shape, n_classes), ImageRows(shape), loss, self.alpha)
@@ -228,11 +224,10 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         # Images of two axes have one channel.
         shape = (*given, 1) if len(given) == 2 else given
         if len(shape) != 3 or min(shape) < 1 or math.prod(shape) != n_features:
-            message = (
+            raise ParameterError(
                 f"ConvClassifier: image_shape must be (height, width) or (height, width, channels) with the product "
                 f"{n_features}, the number of values in a row; got {given}. Pass the shape of the images."
             )
-            raise ParameterError(message)
         if self.image_shape is not None:
             check_image_shape(seen, (shape[0], shape[1], shape[2]), "that image_shape gives")
         return shape[0], shape[1], shape[2]

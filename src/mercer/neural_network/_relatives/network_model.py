@@ -26,8 +26,6 @@ from mercer.neural_network._relatives.plan import LossRules, TaskPlan, Validatio
 from mercer.neural_network._relatives.task import Task
 from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
 
-__all__ = ["IN_BATCHES", "NetworkModel", "NetworkOutputs", "Validation", "join_layers"]
-
 _SHUFFLED = "rows are shuffled into batches by their place"
 IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"
 _BY_BATCHES = (Adam, AdamW, GradientDescent, Momentum, Nesterov, RMSprop)
@@ -92,15 +90,13 @@ class NetworkModel(Estimator):
         elif self.average_from is not None and (self.early_stopping or whole):
             wrong = "average_from averages the weights of epochs, without early_stopping and methods over all rows"
         if wrong:
-            message = f"{type(self).__name__}: {wrong}."
-            raise UnsupportedError(message)
+            raise UnsupportedError(f"{type(self).__name__}: {wrong}.")
 
     def _check_partial(self) -> bool:
         """Raise where the parameters do not suit a fit in parts; return whether this is its first part."""
         if self.early_stopping or self._takes_all_rows():
             what = "early_stopping=True" if self.early_stopping else f"solver={self.solver!r}"
-            message = f"{type(self).__name__}: partial_fit does not support {what}; it sees each part once."
-            raise ParameterError(message)
+            raise ParameterError(f"{type(self).__name__}: partial_fit does not support {what}; it sees each part once.")
         return not hasattr(self, "_state")
 
     def _check_validation(self, *given: Any) -> bool:
@@ -109,8 +105,7 @@ class NetworkModel(Estimator):
             return False
         if any(part is None for part in given) or not self.early_stopping:
             names = "X_val and y_val go together, and need" if len(given) > 1 else "X_val needs"
-            message = f"{type(self).__name__}: {names} early_stopping=True; give them all, and set it."
-            raise DataError(message)
+            raise DataError(f"{type(self).__name__}: {names} early_stopping=True; give them all, and set it.")
         return True
 
     def _train(
@@ -207,11 +202,10 @@ class NetworkModel(Estimator):
     def _split_rows(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw the rows to learn from and the rows to judge by."""
         if n_rows < 2:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: early_stopping=True needs at least 2 rows, one to learn from and one to judge "
                 f"by; got {n_rows}. Add rows, or give X_val."
             )
-            raise DataError(message)
         # A child of the seed is used, so the draw of the rows does not shift the draws of the weights.
         order = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0]).permutation(n_rows)
         # At least one row judges and at least one row is left to learn from.
@@ -225,12 +219,13 @@ class NetworkModel(Estimator):
     def _finish(self, outcome: Outcome[Any], is_part: bool) -> None:
         """Warn where the training diverged or did not come to rest."""
         if outcome.reason == "diverged":
-            message = (
+            warnings.warn(
                 f"{type(self).__name__}: the loss grew without end in epoch {outcome.n_steps + 1}; the weights of "
                 f"epoch {outcome.n_steps} were kept. Lower learning_rate_init (now {self.learning_rate_init!r}), or "
-                f"scale the columns."
+                f"scale the columns.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
         if not is_part or outcome.interrupt is not None:
             self._conclude(outcome, "raise max_iter, tol or learning_rate_init")
 

@@ -7,8 +7,6 @@ from mercer._types import Array
 from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._layers.network import Network
 
-__all__ = ["mark_weights", "penalise"]
-
 
 def mark_weights(network: Network) -> np.ndarray:
     """Return 1 for the weights that a penalty applies to, and 0 for biases and the parameters of normalisations."""

@@ -14,8 +14,6 @@ from mercer.neural_network._perceptron.solver import Rules
 from mercer.neural_network._perceptron.state import PerceptronState
 from mercer.neural_network._relatives.task import Batch, Moment, Task
 
-__all__ = ["LossRules", "TaskPlan", "ValidationLoss"]
-
 # Rows that are judged at a time.
 _JUDGED = 1024
 

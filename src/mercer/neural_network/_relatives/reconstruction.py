@@ -13,8 +13,6 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._relatives.network_penalty import mark_weights, penalise
 from mercer.neural_network._relatives.task import Batch, Moment
 
-__all__ = ["Coder", "Penalties", "Reconstruction"]
-
 # Length of the random steps by which the Jacobian of the code is measured; rows are of order one.
 _CONTRACTION_STEP = 0.01
 

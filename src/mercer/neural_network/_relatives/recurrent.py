@@ -22,8 +22,6 @@ from mercer.neural_network._relatives.recurrent_model import GivenSequences, Rec
 from mercer.neural_network._relatives.recurrent_text import DESCRIBED
 from mercer.neural_network._relatives.training_text import describe_training
 
-__all__ = ["RecurrentClassifier"]
-
 _TRAINING = describe_training("sequences", 0.0, 0.005, 32, 100, 1.0)
 _CLASS_WEIGHT = """class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of the weights of the sequences, or steps, of each class; "balanced" makes them inverse to the class
@@ -88,11 +86,10 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         given = self._open_sequences(X, y, lengths, sample_weight, kind="labels")
         classes, source = self._number_labels(given, None)
         if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, to_numpy(self.classes_)):
-            message = (
+            raise DataError(
                 f"RecurrentClassifier: warm_start needs the classes of the last fit, {self.classes_}; got {classes}. "
                 f"Set warm_start=False, or pass sequences of the same classes."
             )
-            raise DataError(message)
         judged = None
         if self._check_validation(X_val, y_val):
             other = self._open_sequences(X_val, y_val, lengths_val, sample_weight_val, kind="labels", reset=False)
@@ -121,8 +118,7 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         first = self._check_partial()
         given = self._open_sequences(X, y, lengths, sample_weight, kind="labels", reset=first)
         if first and classes is None:
-            message = "RecurrentClassifier: classes must be passed on the first call to partial_fit; got None."
-            raise DataError(message)
+            raise DataError("RecurrentClassifier: classes must be passed on the first call to partial_fit; got None.")
         known = np.unique(classes) if first else to_numpy(self.classes_)
         self._learn_classes(given, self._number_labels(given, known)[1], known, None, True)
         return self
@@ -157,11 +153,10 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         if classes is not None:
             strange = labels[known[np.minimum(np.searchsorted(known, labels), len(known) - 1)] != labels]
             if len(strange):
-                message = (
+                raise DataError(
                     f"RecurrentClassifier: labels must be among the known classes {known}; got {strange[0]!r}. Name "
                     f"all classes in the first call."
                 )
-                raise DataError(message)
         return known, given.relabel(codes.astype(np.float64))
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:

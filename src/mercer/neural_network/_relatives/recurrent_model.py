@@ -26,8 +26,6 @@ from mercer.neural_network._relatives.network_model import NetworkModel, Network
 from mercer.neural_network._relatives.sequences import PaddedSequences, SequenceRows, join_listed, pad_sequences
 from mercer.neural_network._relatives.supervised import Supervised
 
-__all__ = ["GivenSequences", "RecurrentModel", "read_targets", "take_targets"]
-
 # Sequences whose outputs are computed at a time.
 _TOGETHER = 1024
 _CELLS = {"simple": SimpleRecurrent, "gru": GatedRecurrent, "lstm": LSTM}
@@ -98,11 +96,10 @@ class RecurrentModel(NetworkModel):
         """Check the values of X, and read them as sequences."""
         shape = tuple(X.shape) if isinstance(X, np.ndarray) or is_on_device(X) else ()
         if len(shape) == 3 and 0 in shape:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: X must hold sequences of at least one step and one column; got shape {shape}. "
                 f"Drop empty sequences."
             )
-            raise DataError(message)
         # Checks of rows are for matrices: steps of all sequences are laid one below the other, and put back after.
         flat = namespace_of(X).reshape(X, (shape[0] * shape[1], shape[2])) if len(shape) == 3 else X
         source = self._open(flat, reset=reset)
@@ -121,12 +118,14 @@ class RecurrentModel(NetworkModel):
             X, lengths, y = *join_listed(name, X, lengths), _join_targets(y)
         place = place_of(X, y)
         if y is None and place in ("memory", "device"):
-            message = f"{name}: requires y to be passed, but the target y is None. Give a target for each sequence."
-            raise DataError(message)
+            raise DataError(
+                f"{name}: requires y to be passed, but the target y is None. Give a target for each sequence."
+            )
         if place not in ("memory", "device"):
             if lengths is not None:
-                message = f"{name}: lengths need sequences in memory; got rows in {place}. Load them, or drop lengths."
-                raise DataError(message)
+                raise DataError(
+                    f"{name}: lengths need sequences in memory; got rows in {place}. Load them, or drop lengths."
+                )
             source = self._open(X, y, sample_weight, targets=kind, reset=reset)
             return GivenSequences(source, SequenceRows(source.n_features, 1, False), None, False, None)
         targets = to_numpy(y) if is_on_device(y) else np.asarray(y)
@@ -165,14 +164,14 @@ class RecurrentModel(NetworkModel):
     ) -> None:
         """Train a network on targets (n, ...) or, for each step, (n, time, ...)."""
         if judged is not None and judged[0].by_step != given.by_step:
-            message = f"{type(self).__name__}: y and y_val must both have a target for each sequence, or for each step."
-            raise DataError(message)
+            raise DataError(
+                f"{type(self).__name__}: y and y_val must both have a target for each sequence, or for each step."
+            )
         if (self.warm_start or is_part) and vars(self).get("by_step_", given.by_step) != given.by_step:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: targets must be of {'steps' if self.by_step_ else 'sequences'}, as in the "
                 f"last fit. Set warm_start=False, or make a new estimator."
             )
-            raise DataError(message)
         task = self._make_task(given.layout, given.by_step, loss, known)
         validation: Validation | None = None
         judge = None
@@ -187,11 +186,10 @@ class RecurrentModel(NetworkModel):
     def _check_structure(self) -> None:
         # Each layer has weights: what a file says of their number is bounded by its size.
         if "weights_" in vars(self) and self.n_layers > len(self.weights_):
-            message = (
+            raise ModelFileError(
                 f"{type(self).__name__}.weights_ must hold numbers for n_layers = {self.n_layers} layers; the file's "
                 f"holds {len(self.weights_)} numbers."
             )
-            raise ModelFileError(message)
 
     def _build(self, layout: SequenceRows, n_outputs: int, by_step: bool) -> Network:
         return _build_network(self.cell, self.n_units, self.n_layers, self.dropout, layout, n_outputs, by_step)
@@ -217,11 +215,10 @@ class RecurrentModel(NetworkModel):
             sequences = self._read(X, lengths, False)
             source, layout = self._wrap(sequences.flatten()), sequences.layout
         if layout.width != self.n_steps_features_:
-            message = (
+            raise DataError(
                 f"{type(self).__name__}: a step must have {self.n_steps_features_} values, as those that were learnt; "
                 f"got {layout.width}. Give sequences with the columns of the fit."
             )
-            raise DataError(message)
         network = self._build(layout, self._n_outputs, self.by_step_)
         outputs = NetworkOutputs(network, self.weights_, self._statistics, layout, finish, _TOGETHER)
         values = source.map(outputs)
@@ -294,11 +291,10 @@ def read_targets(name: str, y: np.ndarray, sequences: PaddedSequences) -> tuple[
         return values, True
     if sequences.stacked and values.ndim > 0 and len(values) == n_steps:
         return sequences.pad(values), True
-    message = (
+    raise DataError(
         f"{name}: y must have one entry for each of {n} sequences, or for each of their {n_steps} steps; got shape "
         f"{values.shape}. Give a target for each sequence or step."
     )
-    raise DataError(message)
 
 
 def take_targets(block: Block) -> tuple[Array, Array]:

@@ -18,8 +18,6 @@ from mercer.neural_network._relatives.recurrent_model import GivenSequences, Rec
 from mercer.neural_network._relatives.recurrent_text import DESCRIBED
 from mercer.neural_network._relatives.training_text import describe_training
 
-__all__ = ["RecurrentRegressor"]
-
 _TRAINING = describe_training("sequences", 0.0, 0.005, 32, 100, 1.0)
 
 
@@ -130,11 +128,10 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
                 # A step has the weight of its sequence.
                 share = np.repeat(share, given.sequences.lengths)
         if values.ndim != 1:
-            message = (
+            raise DataError(
                 f"RecurrentRegressor: y must have one number for each sequence or step; got shape {values.shape}. Fit "
                 f"one model for each column."
             )
-            raise DataError(message)
         mean = float(np.average(values, weights=share))
         # Constant targets have a deviation of zero; one is used instead.
         return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=share))) or 1.0

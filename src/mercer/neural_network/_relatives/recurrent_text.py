@@ -1,7 +1,5 @@
 """The text of the documentation that both recurrent estimators share."""
 
-__all__ = ["DESCRIBED"]
-
 DESCRIBED = r"""A recurrent network that {what}.
 
     A layer reads one step after the other and keeps a state, :math:`h_t = \tanh(x_t W + h_{{t-1}} U + b)`, or the

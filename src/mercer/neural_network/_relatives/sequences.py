@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.layer import as_like
 
-__all__ = ["PaddedSequences", "SequenceRows", "join_listed", "pad_sequences"]
-
 
 @dataclass(frozen=True)
 class SequenceRows:
@@ -85,18 +83,16 @@ def join_listed(subject: str, X: Any, lengths: Any) -> tuple[Any, Any]:
         return X, lengths
     widths = sorted({int(sequence.shape[1]) for sequence in X})
     if len(widths) > 1:
-        message = (
+        raise DataError(
             f"{subject}: all sequences of a list must have the same number of columns; got {widths[0]} and "
             f"{widths[-1]}. Give every sequence the same columns."
         )
-        raise DataError(message)
     counts = np.array([int(sequence.shape[0]) for sequence in X])
     if counts.min() == 0:
-        message = (
+        raise DataError(
             f"{subject}: sequences must have at least one step; sequence {int(counts.argmin())} has none. Drop empty "
             f"sequences."
         )
-        raise DataError(message)
     if is_on_device(X[0]):
         return namespace_of(X[0]).concat(list(X), axis=0), counts
     return np.concatenate([np.asarray(sequence) for sequence in X]), counts
@@ -118,19 +114,17 @@ def pad_sequences(subject: str, X: Any, lengths: Any = None) -> PaddedSequences:
     if rows.ndim == 2 and lengths is None:
         rows = rows[:, :, None]
     if rows.ndim not in (2, 3):
-        message = (
+        raise DataError(
             f"{subject}: X must have the shape (n_sequences, time, n_features); got {tuple(rows.shape)}. Reshape it, "
             f"or pass rows of all sequences below each other with lengths."
         )
-        raise DataError(message)
     if lengths is None:
         n, time = (int(size) for size in rows.shape[:2])
         if time == 0:
-            message = (
+            raise DataError(
                 f"{subject}: sequences must have at least one step; got shape {tuple(rows.shape)}. Drop empty "
                 f"sequences."
             )
-            raise DataError(message)
         return PaddedSequences(rows, np.full(n, time), False, False)
     counts, xp = _read_lengths(subject, lengths, rows), namespace_of(rows)
     if rows.ndim == 3:
@@ -150,24 +144,22 @@ def pad_sequences(subject: str, X: Any, lengths: Any = None) -> PaddedSequences:
 def _read_lengths(subject: str, lengths: Any, rows: Array) -> Array:
     counts = np.asarray(lengths)
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or not counts.size:
-        message = f"{subject}: lengths must be integers, one for each sequence; got {lengths!r}. Pass counts of steps."
-        raise DataError(message)
+        raise DataError(
+            f"{subject}: lengths must be integers, one for each sequence; got {lengths!r}. Pass counts of steps."
+        )
     if (counts < 1).any():
         number = int(np.flatnonzero(counts < 1)[0])
-        message = (
+        raise DataError(
             f"{subject}: every length must be at least 1; sequence {number} has {counts[number]}. Drop empty sequences."
         )
-        raise DataError(message)
     if rows.ndim == 2 and counts.sum() != len(rows):
-        message = (
+        raise DataError(
             f"{subject}: lengths must sum to the number of rows, {len(rows)}; got {counts.sum()}. Pass one length per "
             f"sequence."
         )
-        raise DataError(message)
     if rows.ndim == 3 and (len(counts) != len(rows) or counts.max() > rows.shape[1]):
-        message = (
+        raise DataError(
             f"{subject}: lengths must hold one number for each of {len(rows)} sequences, at most {rows.shape[1]}; got "
             f"{len(counts)} numbers up to {counts.max()}. Count the steps of each sequence that exist."
         )
-        raise DataError(message)
     return counts.astype(np.int64)

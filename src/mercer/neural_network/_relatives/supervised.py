@@ -16,8 +16,6 @@ from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
 from mercer.neural_network._relatives.network_penalty import mark_weights, penalise
 from mercer.neural_network._relatives.task import Batch, Moment
 
-__all__ = ["Supervised"]
-
 
 @dataclass(frozen=True, eq=False)
 class Supervised:

@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["Batch", "Moment", "Task"]
-
 
 class Batch(NamedTuple):
     """Some rows (n, d), dense, with targets and weights, or None for either; all arrays are of one library."""

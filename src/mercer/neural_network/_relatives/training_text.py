@@ -1,7 +1,5 @@
 """What the docstrings of the relatives of the perceptron say of the parameters of their training."""
 
-__all__ = ["describe_training"]
-
 _TEXT = """alpha : a number in [0, inf), default={alpha}
         Strength of the L2 penalty on the weights. Decay apart from the loss is ``solver=AdamW(weight_decay=...)``.
     solver : one of 'adam', 'sgd' or an instance of Adam or AdamW or GradientDescent or Momentum or Nesterov or \

@@ -13,8 +13,6 @@ from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Variable", "differentiate_by"]
-
 _Pull = Callable[[Array], Array]
 
 
@@ -69,16 +67,16 @@ class Variable:
 
     def __pow__(self, exponent: float) -> "Variable":
         if not isinstance(exponent, int | float):
-            message = f"Variable: an exponent must be a number; got {type(exponent).__name__}. Use exp and log."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"Variable: an exponent must be a number; got {type(exponent).__name__}. Use exp and log."
+            )
         return _join(self.value**exponent, (self, lambda g: g * exponent * self.value ** (exponent - 1)))
 
     def __matmul__(self, other: Any) -> "Variable":
         other = _lift(other, self)
         a, b = self.value, other.value
         if a.ndim > 2 or b.ndim > 2 or a.ndim == 0 or b.ndim == 0:
-            message = f"Variable: @ multiplies vectors and matrices; got shapes {self.shape} and {other.shape}."
-            raise DataError(message)
+            raise DataError(f"Variable: @ multiplies vectors and matrices; got shapes {self.shape} and {other.shape}.")
         return _join(a @ b, (self, lambda g: _pull_left(g, a, b)), (other, lambda g: _pull_right(g, a, b)))
 
     def __neg__(self) -> "Variable":
@@ -190,8 +188,9 @@ def differentiate_by(result: Variable, *variables: Variable) -> Any:
         In the shape of each variable; one array for one variable.
     """
     if int(np.prod(result.shape)) != 1:
-        message = f"differentiate_by: the result must be a single number; got shape {result.shape}. Sum it first."
-        raise DataError(message)
+        raise DataError(
+            f"differentiate_by: the result must be a single number; got shape {result.shape}. Sum it first."
+        )
     order = _sort(result)
     xp = namespace_of(result.value)
     pending: dict[int, Array] = {id(result): xp.ones_like(result.value)}
@@ -218,8 +217,7 @@ def _sort(result: Variable) -> list[Variable]:
             stage[id(node)] = 1
             for parent, _ in node.parents:
                 if stage.get(id(parent), 0) == 1:
-                    message = "differentiate_by: a value must not depend on itself; the record has a cycle."
-                    raise DataError(message)
+                    raise DataError("differentiate_by: a value must not depend on itself; the record has a cycle.")
                 if stage.get(id(parent), 0) == 0:
                     stack.append(parent)
             continue

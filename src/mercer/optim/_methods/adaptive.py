@@ -11,8 +11,6 @@ from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.optim._methods.descent import RATE, FirstOrder
 
-__all__ = ["Adam", "AdamW", "RMSprop", "Rprop"]
-
 _DECAY = Real(0, 1, closed="left")
 _POSITIVE = Real(0, closed="neither")
 
@@ -214,11 +212,10 @@ class Rprop(FirstOrder):
     def check(self) -> None:
         super().check()
         if not self.shortest <= self.learning_rate <= self.longest:
-            message = (
+            raise ParameterError(
                 f"Rprop: learning_rate must be in [shortest, longest] = [{self.shortest:g}, {self.longest:g}]; "
                 f"got {self.learning_rate:g}."
             )
-            raise ParameterError(message)
 
     def carry(self, x: Array) -> tuple[Array, ...]:
         # 0.0 * x keeps the library, type and device of x. Sign 0 at first leaves the first lengths unchanged.

@@ -14,8 +14,6 @@ from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
 from mercer.optim._walk import ACCEPTANCE, AnnealingState, EnergySource, Walk, begin_walk
 
-__all__ = ["anneal", "sample_states"]
-
 _HEURISTIC = (
     "Annealing is a heuristic: only a schedule beta = log(t) / c with c above the deepest trap reaches the global "
     "minimum with certainty, in the limit."
@@ -113,8 +111,7 @@ def anneal(
         numbers,
     )
     if factor is None and depth is None:
-        message = "anneal: factor or depth must be given; got None for both."
-        raise ParameterError(message)
+        raise ParameterError("anneal: factor or depth must be given; got None for both.")
 
     # log(t + 2) / depth is the schedule of Geman and Geman; the geometric one is faster and promises nothing.
     def inverse_temperature(level: int) -> float:

@@ -14,8 +14,6 @@ from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem
 from mercer.optim._line_search import search_by_parabola
 from mercer.optim._method import Method, certify_gradient, make_step
 
-__all__ = ["ConjugateGradient", "FunctionConjugateState"]
-
 # How flat the slope must be where a line search ends: conjugacy needs nearly exact ones, Nocedal and Wright take 0.1.
 _FLATNESS = {"wolfe": 0.1, "exact": 1e-12}
 

@@ -17,8 +17,6 @@ from mercer.optim._line_search import search_by_parabola
 from mercer.optim._method import Method
 from mercer.optim._stopping import MaxIter, SmallStep, StopRule
 
-__all__ = ["CoordinateSearch", "CoordinateSearchState"]
-
 _STATEMENT = "Largest move of a coordinate in the last sweep: zero where no single move lowers the function."
 
 
@@ -127,14 +125,14 @@ def _keep_moves(moves: np.ndarray, before: np.ndarray) -> np.ndarray:
 def _directions(x: np.ndarray, constraint: Any) -> list[np.ndarray]:
     """Return single coordinates, or pairs of them that keep a linear constraint."""
     if x.ndim != 1:
-        message = f"CoordinateSearch: x0 must have one dimension; got {x.ndim}."
-        raise DataError(message)
+        raise DataError(f"CoordinateSearch: x0 must have one dimension; got {x.ndim}.")
     if constraint is None:
         return list(np.eye(len(x), dtype=x.dtype))
     c = np.asarray(constraint, dtype=x.dtype)
     if c.shape != x.shape or not np.all(np.isfinite(c)):
-        message = f"CoordinateSearch: constraint must hold {len(x)} finite numbers, one for each parameter; got {c}."
-        raise DataError(message)
+        raise DataError(
+            f"CoordinateSearch: constraint must hold {len(x)} finite numbers, one for each parameter; got {c}."
+        )
     # Coordinates that the constraint does not mention are free.
     free = [row for row, coefficient in zip(np.eye(len(x), dtype=x.dtype), c) if coefficient == 0]
     tied = np.flatnonzero(c)

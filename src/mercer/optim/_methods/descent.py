@@ -19,8 +19,6 @@ from mercer.optim._function import Evaluate, FunctionPoint
 from mercer.optim._method import Method, make_step
 from mercer.optim._stopping import GradientNorm, MaxIter, StopRule
 
-__all__ = ["RATE", "FirstOrder", "FunctionDescentState", "GradientDescent", "divergence"]
-
 RATE: Rule = Real(0, closed="neither") | Function()
 # A value this many times the start's height above the best seen is no transient: momentum overshoots by a factor of at
 # most a few hundred.

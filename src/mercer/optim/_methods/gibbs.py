@@ -15,8 +15,6 @@ from mercer._source.memory import require_memory
 from mercer.errors import DataError
 from mercer.optim._walk import acceptance_probability
 
-__all__ = ["GibbsDistribution", "list_states"]
-
 
 def list_states(n: int, values: Sequence[Any] = (-1, 1)) -> np.ndarray:
     """Return all states of `n` variables that each take one of some values.
@@ -89,16 +87,16 @@ class GibbsDistribution:
         check_parameters("GibbsDistribution", {"beta": Real(0)}, {"beta": beta})
         self.energies = np.asarray(energies, dtype=np.float64)
         if self.energies.ndim != 1 or not len(self.energies) or not np.all(np.isfinite(self.energies)):
-            message = f"GibbsDistribution: energies must be finite numbers, one a state; got {self.energies.shape}."
-            raise DataError(message)
+            raise DataError(
+                f"GibbsDistribution: energies must be finite numbers, one a state; got {self.energies.shape}."
+            )
         self.beta = beta
         self.states = np.arange(len(self.energies)) if states is None else np.asarray(states)
         if len(self.states) != len(self.energies):
-            message = (
+            raise DataError(
                 f"GibbsDistribution: there must be as many states as energies; got {len(self.states)} and "
                 f"{len(self.energies)}."
             )
-            raise DataError(message)
 
     @classmethod
     def of(cls, energy: Callable[[Any], float], states: Any, beta: float = 1.0) -> "GibbsDistribution":
@@ -169,8 +167,9 @@ class GibbsDistribution:
         linked = np.asarray(neighbours, dtype=bool)
         counts = linked.sum(axis=1)
         if not np.array_equal(linked, linked.T) or counts.min() != counts.max() or linked.diagonal().any():
-            message = "transition_matrix: neighbours must be symmetric, alike in number and without loops; got others."
-            raise DataError(message)
+            raise DataError(
+                "transition_matrix: neighbours must be symmetric, alike in number and without loops; got others."
+            )
         # Symmetric proposals and this acceptance give detailed balance: P(s) T(s, s') = P(s') T(s', s).
         change = self.energies[None, :] - self.energies[:, None]
         matrix = np.where(linked, acceptance_probability(change, self.beta, rule), 0.0) / max(1, counts[0])

@@ -14,8 +14,6 @@ from mercer._types import Array
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem
 from mercer.optim._method import Method, certify_gradient, make_step
 
-__all__ = ["LBFGS", "FunctionMemoryState"]
-
 
 @plain
 @dataclass(frozen=True, eq=False)

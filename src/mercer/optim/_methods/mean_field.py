@@ -25,8 +25,6 @@ from mercer.errors import DataError
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["MeanFieldState", "PairwiseEnergy", "anneal_mean_field", "mean_field_entropy"]
-
 _HEURISTIC = "A fixed point of the mean field: a local minimum of the free energy, not the optimum for certain."
 
 
@@ -66,14 +64,12 @@ class PairwiseEnergy:
         self.external = np.asarray(field, dtype=np.float64)
         n = len(self.external)
         if self.external.ndim not in (1, 2) or self.couplings.shape != (n, n):
-            message = (
+            raise DataError(
                 f"PairwiseEnergy: couplings must have shape (n, n) for a field of n rows; got {self.couplings.shape} "
                 f"and {self.external.shape}."
             )
-            raise DataError(message)
         if not np.array_equal(self.couplings, self.couplings.T) or self.couplings.diagonal().any():
-            message = "PairwiseEnergy: couplings must be symmetric with a diagonal of zeros; got others."
-            raise DataError(message)
+            raise DataError("PairwiseEnergy: couplings must be symmetric with a diagonal of zeros; got others.")
 
     def __call__(self, states: np.ndarray) -> float:
         """Return the energy of states, or the mean energy of independent variables with these means."""
@@ -216,8 +212,7 @@ def anneal_mean_field(
     rules = {"tol": Real(0), "max_sweeps": Integer(1), "random_state": Seed()}
     check_parameters("anneal_mean_field", rules, values)
     if levels.ndim != 1 or not len(levels) or not np.all(levels > 0):
-        message = f"anneal_mean_field: betas must be positive numbers, at least one; got {betas!r}."
-        raise DataError(message)
+        raise DataError(f"anneal_mean_field: betas must be positive numbers, at least one; got {betas!r}.")
     source = MeanFieldSource(energy)
     return run(
         "anneal_mean_field",

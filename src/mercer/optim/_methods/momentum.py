@@ -9,8 +9,6 @@ from mercer._plain import plain
 from mercer._types import Array
 from mercer.optim._methods.descent import RATE, FirstOrder
 
-__all__ = ["Momentum", "Nesterov"]
-
 # A momentum of one would never forget: the memory is 1 / (1 - momentum) steps long.
 _MOMENTUM = Real(0, 1, closed="left")
 

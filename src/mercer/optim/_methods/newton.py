@@ -15,8 +15,6 @@ from mercer._solver.vector import inner
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem, Hessian, HessianProduct
 from mercer.optim._method import Method, certify_gradient, make_step
 
-__all__ = ["FunctionNewtonState", "Newton", "newton_direction"]
-
 # Eigenvalues smaller than this share of the largest are taken for it: steps stay finite where the function is flat.
 _FLAT = 1e-8
 

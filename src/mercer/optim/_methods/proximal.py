@@ -14,8 +14,6 @@ from mercer.errors import DataError
 from mercer.optim._function import Evaluate, FunctionPoint, PenaltyValue, Prox, Value
 from mercer.optim._method import Method
 
-__all__ = ["Bounds", "FunctionProximalState", "ProximalGradient"]
-
 _STATEMENT = (
     "Largest entry of (y - x) / step, where x is the proximal gradient step from y: twice its norm bounds the least "
     "subgradient at x."
@@ -99,16 +97,14 @@ class Bounds:
     def read(cls, subject: str, bounds: Any, x: Array) -> "Bounds":
         """Return bounds as a pair of arrays; None means no bound."""
         if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-            message = f"{subject}: bounds must be a pair (low, high) of numbers or arrays; got {bounds!r}."
-            raise DataError(message)
+            raise DataError(f"{subject}: bounds must be a pair (low, high) of numbers or arrays; got {bounds!r}.")
         xp = namespace_of(x)
         low, high = (
             0.0 * x + xp.asarray(default if wall is None else wall, dtype=x.dtype)
             for wall, default in zip(bounds, (-float("inf"), float("inf")))
         )
         if not bool(xp.all(low <= high)):
-            message = f"{subject}: bounds must have low <= high everywhere; got {bounds!r}."
-            raise DataError(message)
+            raise DataError(f"{subject}: bounds must have low <= high everywhere; got {bounds!r}.")
         return cls(low, high)
 
 

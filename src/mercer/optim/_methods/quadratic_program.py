@@ -15,8 +15,6 @@ from mercer.errors import DataError
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["QuadraticProgramState", "minimize_quadratic"]
-
 _STATEMENT = (
     "Sum of slack times multiplier plus what equations and stationarity are off: the duality gap once those hold."
 )
@@ -234,24 +232,21 @@ def _read(H: Any, c: Any, A: Any, b: Any, A_eq: Any, b_eq: Any) -> Program:
     parts = []
     for name, rows, right in (("A", A, b), ("A_eq", A_eq, b_eq)):
         if (rows is None) != (right is None):
-            message = f"minimize_quadratic: {name} and its right side come together; got one alone."
-            raise DataError(message)
+            raise DataError(f"minimize_quadratic: {name} and its right side come together; got one alone.")
         matrix = np.zeros((0, d)) if rows is None else np.atleast_2d(np.asarray(rows, dtype=np.float64))
         limits = np.zeros(0) if right is None else np.atleast_1d(np.asarray(right, dtype=np.float64))
         if matrix.shape != (len(limits), d):
-            message = f"minimize_quadratic: {name} must have shape {(len(limits), d)}; got {matrix.shape}."
-            raise DataError(message)
+            raise DataError(f"minimize_quadratic: {name} must have shape {(len(limits), d)}; got {matrix.shape}.")
         parts += [matrix, limits]
     H = np.asarray(H, dtype=np.float64)
     if H.shape != (d, d) or not np.allclose(H, H.T):
-        message = f"minimize_quadratic: H must be symmetric of shape {(d, d)}; got {H.shape}. Take (H + H.T) / 2."
-        raise DataError(message)
+        raise DataError(
+            f"minimize_quadratic: H must be symmetric of shape {(d, d)}; got {H.shape}. Take (H + H.T) / 2."
+        )
     # Rounding may push the zero eigenvalues of a semi-definite matrix slightly below zero.
     least = float(np.linalg.eigvalsh(H).min()) if d else 0.0
     if least < -1e-10 * max(1.0, float(np.max(np.abs(H)))):
-        message = f"minimize_quadratic: H must be positive semi-definite; got the eigenvalue {least:.3g}."
-        raise DataError(message)
+        raise DataError(f"minimize_quadratic: H must be positive semi-definite; got the eigenvalue {least:.3g}.")
     if not all(np.all(np.isfinite(part)) for part in (H, c, *parts)):
-        message = "minimize_quadratic: all numbers must be finite; got NaN or infinity."
-        raise DataError(message)
+        raise DataError("minimize_quadratic: all numbers must be finite; got NaN or infinity.")
     return Program(H, c, *parts)

@@ -20,8 +20,6 @@ from mercer.optim._minimize import METHODS, read_method
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["BatchDescentState", "minimize_stochastic"]
-
 _BATCHES = {name: method for name, method in METHODS.items() if issubclass(method, FirstOrder) and method.takes_batches}
 _NOISE = "Gradients of batches are noisy: they bound nothing."
 _FULL = "Largest entry of the gradient over all samples, after the last epoch."
@@ -213,8 +211,9 @@ def _descend_in_batches(
 def _read_start(x0: Any, method: FirstOrder, random_state: Any) -> BatchDescentState:
     if isinstance(x0, Result):
         if not isinstance(x0.state, BatchDescentState):
-            message = f"minimize_stochastic: x0 is a result of {x0.method}, which cannot be continued. Give its x."
-            raise ParameterError(message)
+            raise ParameterError(
+                f"minimize_stochastic: x0 is a result of {x0.method}, which cannot be continued. Give its x."
+            )
         return x0.state
     start = check_start("minimize_stochastic", x0)
     seed = tuple(int(word) for word in seed_sequence(random_state).generate_state(4))

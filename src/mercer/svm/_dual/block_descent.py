@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["BlockDescent", "Settings", "choose", "compute_slopes", "descend", "find_stuck", "sum_square"]
-
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows,
 # sets of 1024 rows take 73 rounds at 0.1 and 162 at 0.3; at 0.05 they take 65, with half as many steps again in each.
 SHARE = 0.1

@@ -13,8 +13,6 @@ from mercer._source.device.cuda_program import CudaProgram, capability_of, cuda_
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["count_most_rows", "describe_descent", "take_steps"]
-
 # Blocks of a cluster, threads of a block, rows of a thread and pairs at a time, by the compute capability they need.
 _SHAPES = {90: (8, 128, 8, 4), 86: (1, 1024, 2, 2), 80: (1, 1024, 4, 2)}
 

@@ -24,8 +24,6 @@ from mercer.svm._dual.cuda_descent import count_most_rows, describe_descent, tak
 from mercer.svm._dual.gram_rows import Gram, Square
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["DeviceGram", "DeviceSquare"]
-
 # Values of a tile: 256 MiB of float32, and twice that while it is widened to be summed.
 _TILE = 2**26
 # Rows of a working set where no CUDA program limits them.

@@ -15,8 +15,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.kernels import Kernel
 
-__all__ = ["Gram", "KernelRows", "LeastRecent", "RowTable", "Square"]
-
 # Rows and columns of a tile of a square.
 _SQUARE = 256
 # Rows whose values are added to sums at a time.

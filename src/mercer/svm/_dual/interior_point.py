@@ -13,8 +13,6 @@ from scipy.linalg import lu_factor, lu_solve
 
 from mercer._types import Array
 
-__all__ = ["solve_box_program"]
-
 # Most steps: a guard for programs on which the method does not converge.
 _MOST = 100
 

@@ -19,8 +19,6 @@ from mercer._types import Array
 from mercer.svm._dual.gram_rows import KernelRows
 from mercer.svm._dual.machines import limit_steps, raise_tolerance
 
-__all__ = ["JointMachine", "JointState"]
-
 # Entries of scores that one native call may change: some 50 ms.
 _TOUCHED = 4e7
 

@@ -28,8 +28,6 @@ from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.shrunk_descent import descend_shrunk
 from mercer.svm._dual.team_descent import TeamDescent
 
-__all__ = ["DualMachines", "MachineState", "copy_state", "limit_steps", "raise_tolerance"]
-
 Squares = dict[tuple[int, bool], Any]
 # Most coefficients of a program whose whole kernel matrix is in memory: 32 MB of float64.
 SMALL = 2048
@@ -330,12 +328,11 @@ class DualMachines:
                 continue
             sides = [_find_largest(program.rows, sign * b) for sign in (1.0, -1.0)]
             first, second = (", ".join(str(row) for row in np.sort(side).tolist()) for side in sides)
-            message = (
+            raise DataError(
                 f"{self.settings.subject}: C=inf asks for a hard margin, but the classes cannot be separated in this "
                 f"feature space: combinations of rows {first} and of rows {second}, of two classes, are "
                 f"{max(squared, 0.0) ** 0.5:.1g} apart. Use a finite C."
             )
-            raise DataError(message)
 
     def _make_step(self, state: MachineState) -> Step:
         """Return a step of the history: objective, duality gap if all rows take part, and counts."""

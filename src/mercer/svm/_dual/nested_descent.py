@@ -12,8 +12,6 @@ from mercer.svm._dual.block_descent import SHARE, BlockDescent, choose, descend
 from mercer.svm._dual.gram_rows import Square
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["NestedDescent"]
-
 # Rows of a set within a set: their square is fetched in a tenth of a millisecond, and fits a second-level cache.
 _SIZE = 1024
 # Rounds within a round at most: some 200 ms.

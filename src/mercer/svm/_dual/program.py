@@ -17,8 +17,6 @@ import numpy as np
 from mercer._native.dual import pair_descent as native
 from mercer._types import Array
 
-__all__ = ["DualProgram"]
-
 
 @dataclass(frozen=True, eq=False)
 class DualProgram:

@@ -13,8 +13,6 @@ from mercer.svm._dual.block_descent import SHARE, descend, find_stuck
 from mercer.svm._dual.gram_rows import Square
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["descend_shrunk"]
-
 # Fewest rows of a program that leaves some out: with fewer, a step takes as long as choosing its pair.
 _FEWEST = 256
 # Steps with all rows before the first time, per row: easy programs end before.

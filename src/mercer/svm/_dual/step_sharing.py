@@ -10,8 +10,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["StepSharing", "make_aligned"]
-
 # Most threads that share a descent.
 _MOST = 8
 # Fewest columns of a share: those of 1280 rows of floats then fit half a level-2 cache.

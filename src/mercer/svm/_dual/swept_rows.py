@@ -7,8 +7,6 @@ import numpy as np
 from mercer._types import Array
 from mercer.svm._dual.gram_rows import LeastRecent
 
-__all__ = ["Sweep", "SweptRows"]
-
 # Rows computed at a time, and added while a core has them in its own cache: 64 KB of a tile of 512 columns.
 GROUP = 32
 # Places of rows that are used once: the last few of a group may wait for the next, as rows are added four at a time.

@@ -23,8 +23,6 @@ from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.step_sharing import StepSharing
 from mercer.svm._dual.swept_rows import Sweep, SweptRows
 
-__all__ = ["TeamDescent"]
-
 # Rows of a block of a square.
 _BLOCK = 128
 # Bytes of a line of a panel, the layout of rows in native code.

@@ -17,8 +17,6 @@ from mercer._types import Array
 from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["TextbookSmo"]
-
 
 class TextbookSmo(DualMachines):
     """The solver: machines one after the other."""

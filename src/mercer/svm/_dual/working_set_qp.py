@@ -15,8 +15,6 @@ from mercer.svm._dual.interior_point import solve_box_program
 from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["WorkingSetQp"]
-
 # Rows of a working set.
 _SIZE = 64
 

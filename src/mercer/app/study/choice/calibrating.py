@@ -16,8 +16,6 @@ from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval
 from mercer.model_selection.trials import fit_settings, respond, take_rows
 
-__all__ = ["calibrate", "is_off"]
-
 # Rows from which on isotonic calibration is used: it has no fixed number of parameters, so it overfits small samples.
 _ISOTONIC_ROWS = 2000
 # With fewer rows, or fewer rows of a class, a calibration curve is mostly noise.

@@ -20,17 +20,6 @@ from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Candidate, Curve, Sureness
 from mercer.model_selection import ScoreInterval, Trial, score_interval
 
-__all__ = [
-    "describe_unscored",
-    "find_interval",
-    "list_candidates",
-    "make_complexity_curve",
-    "measure_sureness",
-    "read_interval",
-    "simplify_setting",
-]
-
-
 # Why a candidate is not trusted, by what it predicts.
 _DOUBT = {
     "classes": "Its probabilities are worse than those of the constant guess.",

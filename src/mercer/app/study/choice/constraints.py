@@ -10,8 +10,6 @@ from mercer.app.study.material import Material
 from mercer.app.study.record import Notice
 from mercer.errors import DataError
 
-__all__ = ["find_unable", "list_directions", "list_dropped_texts", "read_directions"]
-
 _REASON = "cannot hold --increasing and --decreasing"
 
 
@@ -31,21 +29,18 @@ def read_directions(material: Material, options: Options) -> dict[str, int]:
         for name in getattr(options, flag):
             if material.kinds.get(name) != "number":
                 kind = material.kinds.get(name, "not used")
-                message = (
+                raise DataError(
                     f"--{flag}: `{name}` must be a column of numbers that models use; it is {kind}. Give --number "
                     f"{name} if it holds numbers."
                 )
-                raise DataError(message)
             if directions.setdefault(name, direction) != direction:
-                message = f"`{name}` is given to both --increasing and --decreasing. Leave one out."
-                raise DataError(message)
+                raise DataError(f"`{name}` is given to both --increasing and --decreasing. Leave one out.")
     # Of more classes no single number rises or falls.
     if directions and len(material.classes) > 2:
-        message = (
+        raise DataError(
             f"--increasing and --decreasing need a target of numbers or of two classes; it has {len(material.classes)} "
             "classes. Leave them out."
         )
-        raise DataError(message)
     return directions
 
 

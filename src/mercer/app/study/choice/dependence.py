@@ -25,8 +25,6 @@ from mercer.app.table.table import Table, quote
 from mercer.model_selection import candidates
 from mercer.model_selection.trials import OutOfTimeError, Rows, Splitting, fit_settings, split_rows
 
-__all__ = ["Finding", "find_dependence"]
-
 # Rows on which the two kinds of split are compared, and the least number of rows for it.
 _MOST_ROWS = 2000
 _FEWEST_ROWS = 60

@@ -10,8 +10,6 @@ from sklearn.base import clone
 from mercer.model_selection import Contender
 from mercer.model_selection.trials import Plan
 
-__all__ = ["PROBES", "forecast_study", "predict_seconds", "spell_duration", "spell_forecast"]
-
 # Numbers of rows of the two fits from which the time of a trial is predicted.
 PROBES = (500, 2000)
 # Share of an unlimited study that goes to trying candidates; describing the chosen one takes the rest.

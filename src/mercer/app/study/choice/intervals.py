@@ -10,8 +10,6 @@ from mercer.app.study.answer import spell_value
 from mercer.app.study.choice.selection import Selection
 from mercer.model_selection import ScoreInterval, Trial, pool_interval, score_interval
 
-__all__ = ["describe_method", "find_reported_interval", "find_score_interval", "find_trial_interval", "pool_choices"]
-
 # Rows, and groups of rows, from which on the pooled variance is used. With fewer it is known no better than that of
 # the folds.
 _FEWEST_UNITS = 20

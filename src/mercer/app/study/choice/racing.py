@@ -23,8 +23,6 @@ from mercer.app.study.recipe import choose_costs, describe_shape, make_contender
 from mercer.model_selection import score_interval
 from mercer.model_selection.trials import Rows, check_deadline, fit_settings, split_rows
 
-__all__ = ["find_lagging", "list_rounds", "race"]
-
 # Rows of the first round, and the factor from one round to the next.
 _FIRST = 1000
 _GROWTH = 4

@@ -9,8 +9,6 @@ from mercer.app.study.metrics import Metric
 from mercer.model_selection import Trial
 from mercer.model_selection.trials import Plan
 
-__all__ = ["Measure", "make_measure"]
-
 Measure = Callable[[Trial, int | None], np.ndarray | None]
 # Probabilities below this count as this: one wrong certainty would decide alone.
 _LEAST_PROBABILITY = 1e-4

@@ -19,8 +19,6 @@ from mercer.errors import ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
 from mercer.model_selection.trials import Plan
 
-__all__ = ["Selection", "keep_winner", "open_selection"]
-
 
 @dataclass
 class Selection:

@@ -15,8 +15,6 @@ from mercer.app.study.record import Notice
 from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Plan, Rows, make_plan, respond
 
-__all__ = ["draw_plan", "limit_folds", "make_scorer"]
-
 # Probabilities below this count as this: a class that the training rows lack would give an infinite log loss.
 _LEAST_PROBABILITY = 1e-6
 # Groups of rows that a study by groups needs: one to test on, and two for the inner folds.
@@ -61,8 +59,9 @@ def limit_folds(options: Options, material: Material) -> tuple[Options, list[Not
     if n_groups >= options.folds:
         return options, []
     if n_groups < _FEWEST_GROUPS:
-        message = f"a study by groups needs at least {_FEWEST_GROUPS} groups; got {n_groups}. Leave out --group."
-        raise NoModelError(message)
+        raise NoModelError(
+            f"a study by groups needs at least {_FEWEST_GROUPS} groups; got {n_groups}. Leave out --group."
+        )
     text = f"The rows have {n_groups} groups, so that they are split into {n_groups} folds instead of {options.folds}."
     limited = replace(options, folds=n_groups, inner=min(options.inner, n_groups - 1))
     return limited, [Notice("note", "the splits", text, told=True)]
@@ -96,11 +95,10 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
         inner.append([useful[k % len(useful)] for k in range(len(splits))])
         folds += int(place < plan.folds)
     if len(outer) < 2 or folds < 1:
-        message = (
+        raise NoModelError(
             f"in at most {len(outer)} of {len(plan.outer)} folds the training rows have two classes or more. Give "
             "other folds, or leave out --time or --group."
         )
-        raise NoModelError(message)
     return replace(plan, outer=outer, inner=inner, folds=folds)
 
 

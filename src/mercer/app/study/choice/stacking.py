@@ -25,18 +25,6 @@ from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.model_selection import Contender, Trial
 from mercer.model_selection.trials import Plan, fit_settings
 
-__all__ = [
-    "NAME",
-    "RANK",
-    "Stack",
-    "build_pipeline",
-    "describe_stack",
-    "fit_folds",
-    "learn_weights",
-    "make_stack",
-    "measure_gain",
-]
-
 NAME = "stacked models"
 # Place between simple and complex: a reader must take in several models.
 RANK = 300

@@ -17,8 +17,6 @@ from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.recipe import describe_shape, make_encoder
 
-__all__ = ["select", "try_candidates"]
-
 
 def select(material: Material, options: Options, clock: Clock) -> Selection:
     """Try the candidates one by one, and choose among them."""

@@ -16,8 +16,6 @@ from mercer.errors import MercerError
 from mercer.model_selection import Contender
 from mercer.model_selection.trials import OutOfTimeError
 
-__all__ = ["ENSEMBLES", "Turn", "find_turn", "limit_time"]
-
 # The turn of trees and ensembles, and of families that may be slow.
 ENSEMBLES = 2
 SLOW = 3

@@ -16,8 +16,6 @@ from mercer.app.study.recipe import choose_costs
 from mercer.model_selection import Contender, Trial
 from mercer.model_selection.trials import conclude, find_outdone
 
-__all__ = ["add_stack", "choose", "measure_brier"]
-
 # Standard errors by which the predictions of the best candidate must be better than the constant guess.
 _CLEAR = 2.0
 # Standard errors by which the predictions of a stack must be better than those of the best single candidate. On the

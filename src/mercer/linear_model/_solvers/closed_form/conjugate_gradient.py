@@ -15,8 +15,6 @@ from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import NormalProduct, Residual
 from mercer._types import Array
 
-__all__ = ["ConjugateState", "by_conjugate_gradient"]
-
 
 @plain
 @dataclass(frozen=True)
@@ -71,8 +69,7 @@ def by_conjugate_gradient(
 def _check_finite(*sums: Array) -> None:
     """Raise FloatingPointError, which the estimator explains by its inputs, where sums of squares overflow."""
     if not all(np.isfinite(one).all() for one in sums):
-        message = "the sums of squares overflow"
-        raise FloatingPointError(message)
+        raise FloatingPointError("the sums of squares overflow")
 
 
 def _start(moments: MomentSums, scaling: Array) -> ConjugateState:

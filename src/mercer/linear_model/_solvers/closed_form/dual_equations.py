@@ -21,8 +21,6 @@ from mercer._statistic.row_products import multiply_rows
 from mercer._types import Array
 from mercer.linear_model._solvers.closed_form.normal_equations import Factors
 
-__all__ = ["by_dual_equations", "centre_gram", "dual_coefficients"]
-
 # Columns multiplied at a time: two panels of 256 such rows stay in the second-level cache while they are centred.
 _PANEL = 1024
 _HEAVY = 400

@@ -21,8 +21,6 @@ from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpectrum
 
-__all__ = ["Evidence", "EvidenceState", "Precisions", "maximise_evidence"]
-
 _STATIONARY = "The largest derivative of the log evidence by log alpha and log lambda: zero where it is stationary."
 # The precisions that stand for zero and infinity: products of two of them neither underflow nor overflow.
 _LEAST = 1e-150

@@ -10,8 +10,6 @@ from mercer._source import Block
 from mercer._statistic.moments import Moments, MomentSums, targets
 from mercer._statistic.statistic import Statistic
 
-__all__ = ["JointMoments"]
-
 
 @dataclass(frozen=True)
 class JointMoments(Statistic):

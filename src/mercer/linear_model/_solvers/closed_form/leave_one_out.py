@@ -19,8 +19,6 @@ from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["LeaveOneOut", "LeaveOneOutErrors"]
-
 # Columns of errors held at once for the rows of a block.
 _WIDEST = 256
 

@@ -17,8 +17,6 @@ from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle, TriangleSums
 from mercer._types import Array
 
-__all__ = ["LinearSpectrum", "spectrum_of_moments", "spectrum_of_triangle"]
-
 _HEAVY = 400  # columns from which a decomposition takes long enough to deserve its own thread
 
 

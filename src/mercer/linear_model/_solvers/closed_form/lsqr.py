@@ -16,8 +16,6 @@ from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Bidiagonal, ProductSums, Residual
 from mercer._types import Array
 
-__all__ = ["LsqrState", "by_lsqr"]
-
 
 @plain
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._types import Array
 
-__all__ = ["NonnegativeState", "by_nonnegative_sweeps"]
-
 _STATEMENT = (
     "Violation of the optimality conditions over |X| |y| (X and y centred): the gradient X^T W r - alpha coef where "
     "coef > 0, its positive part where coef = 0."

@@ -24,8 +24,6 @@ from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle, TriangleSums
 from mercer._types import Array
 
-__all__ = ["Factors", "by_eigenvectors", "by_normal_equations", "by_orthogonal_triangle"]
-
 # Share of the largest eigenvalue, per column: rounding in sums over many rows makes zero eigenvalues this large.
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 _HEAVY = 400  # columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread

@@ -25,16 +25,6 @@ from mercer.linear_model._solvers.closed_form.dual_equations import centre_gram,
 from mercer.linear_model._solvers.closed_form.leave_one_out import LeaveOneOut, LeaveOneOutErrors
 from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpectrum
 
-__all__ = [
-    "GramSpectrum",
-    "RidgeChoice",
-    "choose_by_gram",
-    "choose_by_scatter",
-    "gram_spectrum",
-    "solve_by_gram",
-    "solve_by_scatter",
-]
-
 Judge = Callable[[Array], tuple[Array, Array]]
 # Columns or rows from which a decomposition takes long enough (some 10 ms) to deserve its own thread.
 _HEAVY = 400

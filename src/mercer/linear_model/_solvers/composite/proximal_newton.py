@@ -20,8 +20,6 @@ from mercer._solver.request import Dense
 from mercer._solver.step import Solution
 from mercer._statistic.loss import LossCurvature
 
-__all__ = ["ProximalNewtonState", "proximal_newton"]
-
 # Hessians of up to this many parameters are formed whole; larger problems start from this many columns.
 _WORKING_SET = 256
 # Most sweeps over the model of one step, which is not worth more: the next step has a better model.

@@ -27,8 +27,6 @@ from mercer._solver.request import Dense
 from mercer._solver.step import Certificate, Solution, Step
 from mercer.linear_model._solvers.composite.residual_rows import NearCounts, NearRows, RowSums, SideChanges
 
-__all__ = ["ProgramState", "quantile_program"]
-
 # The share of J at zero coefficients that the last barrier has before the programme.
 _ROUGH = 1e-4
 # Rows of the first programme for each column.

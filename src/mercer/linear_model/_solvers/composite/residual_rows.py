@@ -12,8 +12,6 @@ from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["NearCounts", "NearRows", "RowSums", "SideChanges", "SideSums"]
-
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):

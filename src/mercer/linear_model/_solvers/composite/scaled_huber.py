@@ -29,8 +29,6 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer.linear_model._solvers.composite.scaled_huber_sums import ScaledHuber, ScaledHuberCurvature, ScaledHuberSums
 
-__all__ = ["HuberProblem", "HuberState", "minimise_scaled_huber"]
-
 _GAP = "J is at most this far above its minimum: a dual point bounds it from below."
 _GRADIENT = (
     "The largest entry of the gradient of J over the sum of weights, by coefficients in units of the deviation of "

@@ -15,8 +15,6 @@ from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums
 from mercer._types import Array
 
-__all__ = ["ScaledHuber", "ScaledHuberCurvature", "ScaledHuberSums"]
-
 
 @dataclass(frozen=True)
 class ScaledHuberSums(Sums):

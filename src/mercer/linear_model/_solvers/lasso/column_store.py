@@ -21,8 +21,6 @@ from mercer._statistic import Statistic
 from mercer._statistic.statistic import fold_sums
 from mercer._types import Array
 
-__all__ = ["ColumnStore", "OpenColumns", "WeightedProduct"]
-
 # Columns multiplied at once, by one thread: fixed, so that threads do not change a bit.
 _STRIP = 128
 

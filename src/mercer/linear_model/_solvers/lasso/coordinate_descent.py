@@ -27,16 +27,6 @@ from mercer.linear_model._solvers.lasso.price import Price
 from mercer.linear_model._solvers.lasso.sweep_order import Orders
 from mercer.linear_model._solvers.lasso.working_set import WorkingSet
 
-__all__ = [
-    "DescentPlan",
-    "DescentState",
-    "check_sums",
-    "coordinate_descent",
-    "follow",
-    "open_problems",
-    "sum_moments",
-]
-
 STATEMENT = (
     "The objective exceeds its minimum by this at most: the duality gap at a feasible point made of the residual, for "
     "objectives divided by the sum of the weights."
@@ -214,11 +204,10 @@ def sum_moments(plan: DescentPlan) -> Generator[Any, Any, MomentSums]:
 def check_sums(subject: str, moments: MomentSums) -> None:
     """Raise an error where sums of squares overflow."""
     if not all(np.isfinite(sums).all() for sums in (moments.scatter, moments.cross, moments.y_scatter)):
-        message = (
+        raise DataError(
             f"{subject}: Coordinate descent iterations resulted in non-finite parameter values: the sums of squares "
             f"overflow. Scale the columns and the target to values below 1e150."
         )
-        raise DataError(message)
 
 
 def follow(problem: Any, price: Price, goal: float, small: float, max_iter: int) -> Generator[Any, Any, int]:

@@ -26,8 +26,6 @@ from mercer.linear_model._solvers.lasso.coordinate_descent import (
 )
 from mercer.linear_model._solvers.lasso.fold_moments import FoldMoments
 
-__all__ = ["FoldsState", "cross_validate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Together:

@@ -11,8 +11,6 @@ from scipy.linalg import lapack
 from mercer._types import Array
 from mercer.linear_model._solvers.lasso.price import Price
 
-__all__ = ["to_face_minimum"]
-
 # Coefficients in use beyond which a Cholesky factor (0.2 s at this size) would delay Ctrl-C.
 _LARGEST = 2000
 _TRACE = 1e-10

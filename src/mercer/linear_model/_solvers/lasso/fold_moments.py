@@ -11,8 +11,6 @@ from mercer._statistic import Moments, MomentSums
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Fold", "FoldMoments"]
-
 
 @dataclass(frozen=True, eq=False)
 class Fold:
@@ -74,8 +72,9 @@ class FoldMoments:
     def answer(self, source: Source) -> tuple[list[Fold], MomentSums]:
         for train, test in self.splits:
             if source.weight is not None and not (source.weight[train].any() and source.weight[test].any()):
-                message = f"{self.subject}: every fold needs rows of positive weight to train and to test on; got none."
-                raise DataError(message)
+                raise DataError(
+                    f"{self.subject}: every fold needs rows of positive weight to train and to test on; got none."
+                )
         if not self.whole:
             # Columns are kept whole; folds differ by weights.
             return [self._mask(source, *split) for split in self.splits], self._sum_rows(source, None)

@@ -11,8 +11,6 @@ from mercer.linear_model._solvers.lasso.face_move import to_face_minimum
 from mercer.linear_model._solvers.lasso.price import Price
 from mercer.linear_model._solvers.lasso.sweep_order import Orders
 
-__all__ = ["GramDescent", "descend_gram"]
-
 # Iterates that are extrapolated from, as in Bertrand and Massias (2021).
 _MEMORY = 5
 # Sweeps between two moves to the minimum over the coefficients in use, if few are in use.

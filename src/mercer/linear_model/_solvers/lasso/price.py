@@ -6,8 +6,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["Price"]
-
 
 class Price(NamedTuple):
     """The penalty l1 |w|_1 + l2 |w|^2 / 2, over w >= 0 where `positive`."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from mercer._types import Array
 
-__all__ = ["References"]
-
 # Residuals remembered. On 2000 x 10000 rows four screen as well as 24; a few more serve returns to earlier penalties.
 _REMEMBERED = 8
 # Rounding in the products of a pass, as a share of |x_j| |v|.

@@ -21,8 +21,6 @@ from mercer.linear_model._solvers.lasso.price import Price
 from mercer.linear_model._solvers.lasso.references import References
 from mercer.linear_model._solvers.lasso.sweep_order import Orders
 
-__all__ = ["WorkingSet"]
-
 Asking = Generator[Any, Any, None]
 # From this many columns on, a Gram matrix may cost more than it saves, unless the rows exceed half the columns.
 _GRAM_SIZE = 1000

@@ -22,8 +22,6 @@ from mercer._source import Source
 from mercer._source.namespace import is_sparse_matrix
 from mercer.linear_model._solvers.stochastic.finite_sum import Course, FiniteSum
 
-__all__ = ["AverageState", "average_gradient"]
-
 # Values read in one native call: some 10 ms of work, after which Ctrl-C is noticed.
 _CHUNK = 2**22
 # Values read in the epochs of one step: some 3 ms of work, beside which 0.1 ms for a measurement count little.

@@ -18,8 +18,6 @@ from mercer._source import Block
 from mercer._statistic import Statistic
 from mercer._statistic.class_moments import LabelledScatter
 
-__all__ = ["DualCoordinateState", "dual_coordinate"]
-
 # Coordinates start at a = C / (1 + exp(7)), near the lower bound where most of them end.
 _START = -1.0 / (1.0 + np.exp(7.0))
 

@@ -13,8 +13,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.linear_model._solvers.stochastic.row_order import CACHED, draw_cached, draw_order, keep_order
 
-__all__ = ["Epoch", "EpochSums"]
-
 # Values read in one native call: some milliseconds of work, after which Ctrl-C is noticed and threads meet.
 _CHUNK = 2**20
 _NOTHING = np.zeros(0)

@@ -17,8 +17,6 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.linear_model._solvers.stochastic.row_order import CACHED, find_words
 
-__all__ = ["EpochRun", "Epochs"]
-
 # Values read in one native call: some 10 ms of work, after which Ctrl-C is noticed.
 _CHUNK = 2**21
 # Values that the fixed cost of a visit amounts to.

@@ -24,8 +24,6 @@ from mercer._statistic.class_moments import LabelledScatter
 from mercer._statistic.products import Residual
 from mercer._types import Array
 
-__all__ = ["Course", "FiniteSum", "PenalisedLoss", "RidgeTargets"]
-
 
 @dataclass(frozen=True, eq=False)
 class Course:

@@ -13,8 +13,6 @@ import numpy as np
 from mercer._native.linear import stochastic
 from mercer._types import Array
 
-__all__ = ["CACHED", "RowOrder", "draw_cached", "draw_order", "find_words", "keep_order"]
-
 # Values: rows with at most this many (16 MiB) are in the third-level cache, where any order is as good.
 CACHED = 2**21
 # Values in a run of neighbouring rows (8 KiB).

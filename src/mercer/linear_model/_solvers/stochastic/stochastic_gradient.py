@@ -22,8 +22,6 @@ from mercer.errors import DataError
 from mercer.linear_model._solvers.stochastic.epoch import Epoch, EpochSums
 from mercer.linear_model._solvers.stochastic.epochs import DIVERGED, LOWEST_RATE, STEEPEST, Epochs
 
-__all__ = ["Descent", "StochasticState", "find_squared_norms", "stochastic_gradient"]
-
 _STATEMENT = (
     "The steps follow the gradients of single rows, and no bound is known on how far the last one is from the optimum."
 )
@@ -244,24 +242,22 @@ def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -
         return
     largest = float(np.max(lengths))
     cure = f" or try eta0={1.0 / (1.0 + largest):.1g} with learning_rate='constant'" if math.isfinite(largest) else ""
-    message = (
+    raise DataError(
         f"{subject}: Floating-point under-/overflow occurred at epoch #{state.epochs}. Scaling input data with "
         f"StandardScaler or MinMaxScaler might help. The largest squared norm of a row is {largest:.3g}; scale the "
         f"columns{cure}."
     )
-    raise DataError(message)
 
 
 def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
     """Raise an error if residuals are so large that their steps are clipped: such targets are never reached."""
     if descent.slope_is_bounded or not np.any(sums.loss_at_zero > 0.5 * STEEPEST**2):
         return
-    message = (
+    raise DataError(
         f"{subject}: steps are clipped where the loss is steeper than {STEEPEST:.0e}, and with targets of a mean "
         f"square of {2.0 * float(np.max(sums.loss_at_zero)):.3g} it is. Scale the targets, for instance by "
         f"scikit-learn's TransformedTargetRegressor."
     )
-    raise DataError(message)
 
 
 def find_squared_norms(block: Block) -> Array:

@@ -12,8 +12,6 @@ from mercer.manifold._tsne._device.edges import EdgeLists, EdgeTables, make_list
 from mercer.manifold._tsne._device.neighbours import find_nearest, weigh_nearest
 from mercer.manifold._tsne.affinities import count_neighbours
 
-__all__ = ["DeviceAffinities", "check_device", "find_affinities_there"]
-
 
 @dataclass(frozen=True, eq=False)
 class DeviceAffinities:
@@ -32,12 +30,11 @@ def check_device(model: Any) -> None:
         or model.kernel != "student"
         or model.dof != 1
     ):
-        message = (
+        raise UnsupportedError(
             f"TSNE: rows on a device need metric='euclidean', n_components=2, kernel='student' and dof=1; got "
             f"metric={model.metric!r}, n_components={model.n_components}, kernel={model.kernel!r} and "
             f"dof={model.dof:g}. Use these, or copy the rows to memory as a NumPy array."
         )
-        raise UnsupportedError(message)
 
 
 def find_affinities_there(rows: Array, perplexities: list[float], placement: Placement) -> DeviceAffinities:

@@ -17,8 +17,6 @@ from mercer.manifold._tsne._device.node_table import NodeTable
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
 from mercer.manifold._tsne.grid import MARGIN, SPACING
 
-__all__ = ["CudaEngine", "can_run"]
-
 # Threads of a block, as in the CUDA programs.
 _THREADS = 256
 # Threads that share a point in sums over edges, as in the CUDA programs.

@@ -13,8 +13,6 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._types import Array
 
-__all__ = ["EdgeLists", "EdgeTables", "make_lists", "make_tables"]
-
 # Entries of a table: 2**25 float32 are 128 MiB, and a step holds some six such arrays.
 _ENTRIES = 2**25
 

@@ -16,8 +16,6 @@ from mercer.manifold._tsne._device.node_table import NodeTable
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
 from mercer.manifold._tsne.grid import MARGIN, SPACING
 
-__all__ = ["DeviceEngine"]
-
 # Iterations between two looks at the extent of a wide map; it grows by less than its margin in that time.
 _LOOKS = 5
 

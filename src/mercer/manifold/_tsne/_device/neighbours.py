@@ -8,8 +8,6 @@ from mercer._solver.neighbours.device_search import DeviceSearch
 from mercer._source.placement import Placement
 from mercer._types import Array
 
-__all__ = ["find_nearest", "weigh_nearest"]
-
 # Scores that are held at a time: 2**28 float32 are 1 GiB.
 _SCORES = 2**28
 # Rows of one column tile: a selection among 65 536 scores takes less than sorting all of them.

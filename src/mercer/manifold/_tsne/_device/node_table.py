@@ -14,8 +14,6 @@ from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.manifold._tsne.grid import LEAST_CELLS, MARGIN, MOST_CELLS, SPACING
 
-__all__ = ["NodeTable", "find_length"]
-
 # Lengths of transforms are these times a power of two: small primes, and steps of at most a fifth.
 _FACTORS = (8, 9, 10, 12, 14)
 # Room for a wide map to grow until the next look at its extent.

@@ -4,8 +4,6 @@ from mercer.manifold._tsne._device.cuda_engine import CudaEngine
 from mercer.manifold._tsne._device.edges import EdgeLists, EdgeTables
 from mercer.manifold._tsne._device.engine import DeviceEngine
 
-__all__ = ["open_engine"]
-
 
 def open_engine(edges: EdgeTables | EdgeLists) -> DeviceEngine | CudaEngine:
     """Return CUDA programs for lists of affinities, array operations for tables of them."""

@@ -1,0 +1,24 @@
+# Written by `python -m tools.make_stubs` from the table in mercer/cluster/__init__.py.
+from mercer.cluster._centres.growing_k_means import GrowingKMeans as GrowingKMeans
+from mercer.cluster._centres.k_means import KMeans as KMeans
+from mercer.cluster._centres.kernel_k_means import KernelKMeans as KernelKMeans
+from mercer.cluster._centres.mini_batch_k_means import MiniBatchKMeans as MiniBatchKMeans
+from mercer.cluster._centres.soft_k_means import SoftKMeans as SoftKMeans
+from mercer.cluster._density.dbscan import DBSCAN as DBSCAN
+from mercer.cluster._density.dbscan import dbscan as dbscan
+from mercer.cluster._density.denclue import DENCLUE as DENCLUE
+from mercer.cluster._density.hdbscan import HDBSCAN as HDBSCAN
+from mercer.cluster._density.k_distances import k_distances as k_distances
+from mercer.cluster._density.k_distances import suggest_eps as suggest_eps
+from mercer.cluster._functions import k_means as k_means
+from mercer.cluster._functions import kmeans_plusplus as kmeans_plusplus
+from mercer.cluster._hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
+from mercer.cluster._hierarchy.linkage import cut_linkage as cut_linkage
+from mercer.cluster._hierarchy.linkage import linkage as linkage
+from mercer.cluster._hierarchy.prototype_agglomeration import PrototypeAgglomeration as PrototypeAgglomeration
+from mercer.cluster._map.grid import grid_neighbourhood as grid_neighbourhood
+from mercer.cluster._map.kernel_map import KernelSelfOrganizingMap as KernelSelfOrganizingMap
+from mercer.cluster._map.self_organizing_map import SelfOrganizingMap as SelfOrganizingMap
+from mercer.cluster._medoids.k_medoids import KMedoids as KMedoids
+from mercer.cluster._pairwise.clustering import PairwiseClustering as PairwiseClustering
+from mercer.cluster._pairwise.energy import pairwise_cost as pairwise_cost

@@ -1,0 +1,23 @@
+# Written by `python -m tools.make_stubs` from the table in mercer/datasets/__init__.py.
+from mercer.datasets._blobs import make_blobs as make_blobs
+from mercer.datasets._correlated import make_correlated_gaussian as make_correlated_gaussian
+from mercer.datasets._failures import load_failures as load_failures
+from mercer.datasets._fish import load_fish as load_fish
+from mercer.datasets._fish import make_fish as make_fish
+from mercer.datasets._gaussians import make_class_gaussians as make_class_gaussians
+from mercer.datasets._gaussians import make_mixture as make_mixture
+from mercer.datasets._hiking import load_hiking as load_hiking
+from mercer.datasets._ising import ising_critical_temperature as ising_critical_temperature
+from mercer.datasets._ising import make_ising_chain as make_ising_chain
+from mercer.datasets._ising import make_ising_lattice as make_ising_lattice
+from mercer.datasets._ising import pair_products as pair_products
+from mercer.datasets._pictures import make_low_rank as make_low_rank
+from mercer.datasets._pictures import make_patterns as make_patterns
+from mercer.datasets._polynomial import make_polynomial as make_polynomial
+from mercer.datasets._rents import load_rents as load_rents
+from mercer.datasets._shapes import make_moons as make_moons
+from mercer.datasets._shapes import make_rings as make_rings
+from mercer.datasets._shapes import make_xor as make_xor
+from mercer.datasets._signals import make_autoregressive as make_autoregressive
+from mercer.datasets._signals import make_mixed_sources as make_mixed_sources
+from mercer.datasets._visitors import load_visitors as load_visitors

@@ -1,0 +1,20 @@
+# Written by `python -m tools.make_stubs` from the table in mercer/decision/__init__.py.
+from mercer.decision._bayes_error import ClassDensities as ClassDensities
+from mercer.decision._bayes_error import Risk as Risk
+from mercer.decision._bounds import NeighborBounds as NeighborBounds
+from mercer.decision._bounds import bhattacharyya_bound as bhattacharyya_bound
+from mercer.decision._bounds import chernoff_bound as chernoff_bound
+from mercer.decision._bounds import neighbor_bounds as neighbor_bounds
+from mercer.decision._bounds import prior_bounds as prior_bounds
+from mercer.decision._classifier import DecisionClassifier as DecisionClassifier
+from mercer.decision._cost import Decision as Decision
+from mercer.decision._cost import accuracy_costs as accuracy_costs
+from mercer.decision._cost import add_reject as add_reject
+from mercer.decision._cost import conditional_error as conditional_error
+from mercer.decision._cost import correct_priors as correct_priors
+from mercer.decision._cost import expected_cost as expected_cost
+from mercer.decision._cost import optimal_action as optimal_action
+from mercer.decision._posterior import bayes_decision as bayes_decision
+from mercer.decision._posterior import discriminant_functions as discriminant_functions
+from mercer.decision._posterior import log_joint as log_joint
+from mercer.decision._posterior import posterior as posterior

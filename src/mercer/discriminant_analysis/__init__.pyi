@@ -1,0 +1,8 @@
+# Written by `python -m tools.make_stubs` from the table in mercer/discriminant_analysis/__init__.py.
+from mercer.discriminant_analysis._class_conditional import ClassConditionalClassifier as ClassConditionalClassifier
+from mercer.discriminant_analysis._kernel_discriminant import KernelDiscriminantAnalysis as KernelDiscriminantAnalysis
+from mercer.discriminant_analysis._linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from mercer.discriminant_analysis._quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+from mercer.discriminant_analysis._separation import fisher_criterion as fisher_criterion
+from mercer.discriminant_analysis._separation import mean_separation as mean_separation
+from mercer.discriminant_analysis._separation import separation_ratio as separation_ratio

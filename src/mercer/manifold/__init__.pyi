@@ -1,0 +1,19 @@
+# Written by `python -m tools.make_stubs` from the table in mercer/manifold/__init__.py.
+from mercer.manifold._isomap import Isomap as Isomap
+from mercer.manifold._locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
+from mercer.manifold._locally_linear import locally_linear_embedding as locally_linear_embedding
+from mercer.manifold._measures import compare_maps as compare_maps
+from mercer.manifold._measures import continuity as continuity
+from mercer.manifold._measures import neighborhood_recall as neighborhood_recall
+from mercer.manifold._measures import trustworthiness as trustworthiness
+from mercer.manifold._scaling.classical import ClassicalMDS as ClassicalMDS
+from mercer.manifold._scaling.mds import MDS as MDS
+from mercer.manifold._scaling.mds import smacof as smacof
+from mercer.manifold._spectral import SpectralEmbedding as SpectralEmbedding
+from mercer.manifold._spectral import spectral_embedding as spectral_embedding
+from mercer.manifold._tsne.affinities import Affinities as Affinities
+from mercer.manifold._tsne.affinities import join_affinities as join_affinities
+from mercer.manifold._tsne.affinities import match_perplexity as match_perplexity
+from mercer.manifold._tsne.divergence import Divergence as Divergence
+from mercer.manifold._tsne.divergence import measure_divergence as measure_divergence
+from mercer.manifold._tsne.tsne import TSNE as TSNE
