@@ -23,7 +23,8 @@ def list_breaches(path):
     """Yield a sentence for each rule that a Python file of the package breaks."""
     place = path.relative_to(ROOT)
     lines = path.read_text(encoding="utf-8").splitlines()
-    if NAMELESS & {*path.with_suffix("").parts}:
+    # scikit-learn's tools for users keep their address: mercer.utils holds nothing of ours.
+    if NAMELESS & {*path.with_suffix("").parts} and path.parent != ROOT / "src" / "mercer" / "utils":
         yield f"{place}: no room is called {', '.join(sorted(NAMELESS))}. Name what is shared."
     for number, line in enumerate(lines, start=1):
         if PRIVATE_IMPORT.match(line):

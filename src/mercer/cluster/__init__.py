@@ -25,4 +25,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_pairwise.clustering": ("PairwiseClustering",),
         "_pairwise.energy": ("pairwise_cost",),
     },
+    scikit="sklearn.cluster",
 )

@@ -11,4 +11,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_robust": ("MinCovDet", "fast_mcd"),
         "_shrunk": ("OAS", "LedoitWolf", "ShrunkCovariance"),
     },
+    scikit="sklearn.covariance",
 )

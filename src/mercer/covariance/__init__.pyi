@@ -1,4 +1,8 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/covariance/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.covariance.
+from sklearn.covariance import GraphicalLasso as GraphicalLasso
+from sklearn.covariance import GraphicalLassoCV as GraphicalLassoCV
+from sklearn.covariance import graphical_lasso as graphical_lasso
+
 from mercer.covariance._elliptic_envelope import EllipticEnvelope as EllipticEnvelope
 from mercer.covariance._empirical import EmpiricalCovariance as EmpiricalCovariance
 from mercer.covariance._empirical import log_likelihood as log_likelihood

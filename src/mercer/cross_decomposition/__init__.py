@@ -11,4 +11,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_pls": ("PLSCanonical", "PLSRegression"),
         "_svd": ("PLSSVD",),
     },
+    scikit="sklearn.cross_decomposition",
 )

@@ -19,4 +19,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_signals": ("make_autoregressive", "make_mixed_sources"),
         "_visitors": ("load_visitors",),
     },
+    scikit="sklearn.datasets",
 )

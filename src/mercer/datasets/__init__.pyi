@@ -1,4 +1,37 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/datasets/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.datasets.
+from sklearn.datasets import clear_data_home as clear_data_home
+from sklearn.datasets import dump_svmlight_file as dump_svmlight_file
+from sklearn.datasets import get_data_home as get_data_home
+from sklearn.datasets import load_breast_cancer as load_breast_cancer
+from sklearn.datasets import load_diabetes as load_diabetes
+from sklearn.datasets import load_digits as load_digits
+from sklearn.datasets import load_files as load_files
+from sklearn.datasets import load_iris as load_iris
+from sklearn.datasets import load_linnerud as load_linnerud
+from sklearn.datasets import load_sample_image as load_sample_image
+from sklearn.datasets import load_sample_images as load_sample_images
+from sklearn.datasets import load_svmlight_file as load_svmlight_file
+from sklearn.datasets import load_svmlight_files as load_svmlight_files
+from sklearn.datasets import load_wine as load_wine
+from sklearn.datasets import make_biclusters as make_biclusters
+from sklearn.datasets import make_checkerboard as make_checkerboard
+from sklearn.datasets import make_circles as make_circles
+from sklearn.datasets import make_classification as make_classification
+from sklearn.datasets import make_friedman1 as make_friedman1
+from sklearn.datasets import make_friedman2 as make_friedman2
+from sklearn.datasets import make_friedman3 as make_friedman3
+from sklearn.datasets import make_gaussian_quantiles as make_gaussian_quantiles
+from sklearn.datasets import make_hastie_10_2 as make_hastie_10_2
+from sklearn.datasets import make_low_rank_matrix as make_low_rank_matrix
+from sklearn.datasets import make_multilabel_classification as make_multilabel_classification
+from sklearn.datasets import make_regression as make_regression
+from sklearn.datasets import make_s_curve as make_s_curve
+from sklearn.datasets import make_sparse_coded_signal as make_sparse_coded_signal
+from sklearn.datasets import make_sparse_spd_matrix as make_sparse_spd_matrix
+from sklearn.datasets import make_sparse_uncorrelated as make_sparse_uncorrelated
+from sklearn.datasets import make_spd_matrix as make_spd_matrix
+from sklearn.datasets import make_swiss_roll as make_swiss_roll
+
 from mercer.datasets._blobs import make_blobs as make_blobs
 from mercer.datasets._correlated import make_correlated_gaussian as make_correlated_gaussian
 from mercer.datasets._failures import load_failures as load_failures

@@ -1,4 +1,4 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/decision/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.decision.
 from mercer.decision._bayes_error import ClassDensities as ClassDensities
 from mercer.decision._bayes_error import Risk as Risk
 from mercer.decision._bounds import NeighborBounds as NeighborBounds

@@ -33,4 +33,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_truncated_svd": ("TruncatedSVD",),
         "_whitening": ("Whitening",),
     },
+    scikit="sklearn.decomposition",
 )

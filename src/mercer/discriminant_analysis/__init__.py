@@ -15,4 +15,5 @@ __getattr__, __dir__, __all__ = load_on_use(
             "separation_ratio",
         ),
     },
+    scikit="sklearn.discriminant_analysis",
 )

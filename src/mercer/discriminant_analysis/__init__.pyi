@@ -1,4 +1,4 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/discriminant_analysis/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.discriminant_analysis.
 from mercer.discriminant_analysis._class_conditional import ClassConditionalClassifier as ClassConditionalClassifier
 from mercer.discriminant_analysis._kernel_discriminant import KernelDiscriminantAnalysis as KernelDiscriminantAnalysis
 from mercer.discriminant_analysis._linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis

@@ -26,4 +26,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_reweighting.margins": ("best_step", "exponential_loss", "margin_distribution", "margins", "member_labels"),
         "_reweighting.soft_ada_boost": ("RegularizedAdaBoost",),
     },
+    scikit="sklearn.ensemble",
 )

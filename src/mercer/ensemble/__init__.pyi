@@ -1,4 +1,7 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/ensemble/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.ensemble.
+from sklearn.ensemble import BaseEnsemble as BaseEnsemble
+from sklearn.ensemble import RandomTreesEmbedding as RandomTreesEmbedding
+
 from mercer.ensemble._committee.bagging import BaggingClassifier as BaggingClassifier
 from mercer.ensemble._committee.bagging import BaggingRegressor as BaggingRegressor
 from mercer.ensemble._committee.combination import combine_labels as combine_labels

@@ -9,4 +9,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_regressor": ("GaussianProcessRegressor",),
         "_selection": ("KernelSelection", "select_kernel"),
     },
+    scikit="sklearn.gaussian_process",
 )

@@ -68,4 +68,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_trajectory": ("TrajectoryDisplay",),
         "_tree": ("LeafRegionsDisplay", "StepRegressionDisplay", "TreeDisplay"),
     },
+    scikit="sklearn.inspection",
 )

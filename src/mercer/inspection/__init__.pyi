@@ -1,4 +1,8 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/inspection/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.inspection.
+from sklearn.inspection import PartialDependenceDisplay as PartialDependenceDisplay
+from sklearn.inspection import partial_dependence as partial_dependence
+from sklearn.inspection import permutation_importance as permutation_importance
+
 from mercer.inspection._bias_variance import BiasVarianceDisplay as BiasVarianceDisplay
 from mercer.inspection._bias_variance import BullseyeDisplay as BullseyeDisplay
 from mercer.inspection._boosting import BoostingErrorDisplay as BoostingErrorDisplay

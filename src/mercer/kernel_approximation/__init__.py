@@ -9,4 +9,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_random_waves": ("OrthogonalRandomFeatures", "RBFSampler"),
         "_rbf_network": ("RBFNetworkClassifier", "RBFNetworkRegressor"),
     },
+    scikit="sklearn.kernel_approximation",
 )

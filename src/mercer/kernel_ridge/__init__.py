@@ -10,4 +10,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_kernel_ridge_cv": ("KernelRidgeCV",),
         "_regularization_network": ("RegularizationNetwork",),
     },
+    scikit="sklearn.kernel_ridge",
 )

@@ -36,4 +36,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_stochastic.sgd_classifier": ("SGDClassifier",),
         "_stochastic.sgd_regressor": ("SGDRegressor",),
     },
+    scikit="sklearn.linear_model",
 )

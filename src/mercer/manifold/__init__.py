@@ -15,4 +15,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_tsne.divergence": ("Divergence", "measure_divergence"),
         "_tsne.tsne": ("TSNE",),
     },
+    scikit="sklearn.manifold",
 )

@@ -1,4 +1,4 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/manifold/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.manifold.
 from mercer.manifold._isomap import Isomap as Isomap
 from mercer.manifold._locally_linear import LocallyLinearEmbedding as LocallyLinearEmbedding
 from mercer.manifold._locally_linear import locally_linear_embedding as locally_linear_embedding

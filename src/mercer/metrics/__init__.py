@@ -21,4 +21,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_predictions": ("correlation", "empirical_error", "member_correlation", "population_error"),
         "_silhouette": ("SilhouetteEstimate", "silhouette_interval", "silhouette_samples", "silhouette_score"),
     },
+    scikit="sklearn.metrics",
 )

@@ -16,4 +16,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_gaussian_mixture": ("GaussianMixture",),
         "_selection": ("MixtureSelection", "select_mixture"),
     },
+    scikit="sklearn.mixture",
 )

@@ -1,4 +1,6 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/mixture/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.mixture.
+from sklearn.mixture import BayesianGaussianMixture as BayesianGaussianMixture
+
 from mercer.mixture._bernoulli_mixture import BernoulliMixture as BernoulliMixture
 from mercer.mixture._expectation_maximisation import EMResult as EMResult
 from mercer.mixture._expectation_maximisation import expectation_maximisation as expectation_maximisation

@@ -21,4 +21,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_sources": ("SourceReport", "compare_sources"),
         "_trial": ("Contender",),
     },
+    scikit="sklearn.model_selection",
 )

@@ -13,4 +13,5 @@ __getattr__, __dir__, __all__ = load_on_use(
             "MultinomialNB",
         ),
     },
+    scikit="sklearn.naive_bayes",
 )

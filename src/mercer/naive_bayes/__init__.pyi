@@ -1,4 +1,4 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/naive_bayes/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.naive_bayes.
 from mercer.naive_bayes._bernoulli import BernoulliNB as BernoulliNB
 from mercer.naive_bayes._categorical import CategoricalNB as CategoricalNB
 from mercer.naive_bayes._gaussian import GaussianNB as GaussianNB

@@ -33,4 +33,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_nearest_centroid": ("NearestCentroid",),
         "_outliers.local_outlier_factor": ("LocalOutlierFactor",),
     },
+    scikit="sklearn.neighbors",
 )

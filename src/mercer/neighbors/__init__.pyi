@@ -1,4 +1,9 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/neighbors/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.neighbors.
+from sklearn.neighbors import VALID_METRICS as VALID_METRICS
+from sklearn.neighbors import VALID_METRICS_SPARSE as VALID_METRICS_SPARSE
+from sklearn.neighbors import BallTree as BallTree
+from sklearn.neighbors import KDTree as KDTree
+
 from mercer.neighbors._histogram_density import HistogramDensity as HistogramDensity
 from mercer.neighbors._kernel_density import KernelDensity as KernelDensity
 from mercer.neighbors._nearest.choice import NeighborChoice as NeighborChoice

@@ -30,4 +30,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_relatives.recurrent_regressor": ("RecurrentRegressor",),
         "_tape.tape": ("Variable", "differentiate_by"),
     },
+    scikit="sklearn.neural_network",
 )

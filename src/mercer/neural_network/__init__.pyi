@@ -1,4 +1,4 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/neural_network/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.neural_network.
 from mercer.neural_network._boltzmann.hopfield import Hopfield as Hopfield
 from mercer.neural_network._boltzmann.hopfield import Recall as Recall
 from mercer.neural_network._boltzmann.hopfield import hopfield_capacity as hopfield_capacity

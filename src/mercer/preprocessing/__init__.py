@@ -14,4 +14,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_table_encoder": ("TableEncoder",),
         "_word_presence": ("WordPresence",),
     },
+    scikit="sklearn.preprocessing",
 )

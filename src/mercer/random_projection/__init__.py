@@ -9,4 +9,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_distortion": ("Distortion", "measure_distortion"),
         "_projections": ("GaussianRandomProjection", "SparseRandomProjection"),
     },
+    scikit="sklearn.random_projection",
 )

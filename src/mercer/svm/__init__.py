@@ -16,4 +16,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_svdd": ("SVDD",),
         "_svr": ("SVR",),
     },
+    scikit="sklearn.svm",
 )

@@ -1,4 +1,6 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/svm/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.svm.
+from sklearn.svm import l1_min_c as l1_min_c
+
 from mercer.svm._hyperplane import Hyperplane as Hyperplane
 from mercer.svm._hyperplane import slacks as slacks
 from mercer.svm._linear_svc import LinearSVC as LinearSVC

@@ -19,4 +19,5 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_rules": ("Rule", "RuleSet", "leaf_regions", "parse_rules", "rules"),
         "_stump": ("DecisionStump",),
     },
+    scikit="sklearn.tree",
 )

@@ -1,4 +1,6 @@
-# Written by `python -m tools.make_stubs` from the table in mercer/tree/__init__.py.
+# Written by `python -m tools.make_stubs` from the table in mercer.tree.
+from sklearn.tree import BaseDecisionTree as BaseDecisionTree
+
 from mercer.tree._conditions import Condition as Condition
 from mercer.tree._decision_tree import DecisionTreeClassifier as DecisionTreeClassifier
 from mercer.tree._decision_tree import DecisionTreeRegressor as DecisionTreeRegressor

@@ -1,0 +1,2 @@
+# Written by `python -m tools.make_stubs` from the table in mercer.frozen.
+from sklearn.frozen import FrozenEstimator as FrozenEstimator

@@ -1,0 +1,5 @@
+"""Values in the place of missing ones; scikit-learn's own."""
+
+from mercer._lazy import load_on_use
+
+__getattr__, __dir__, __all__ = load_on_use(__name__, {}, scikit="sklearn.impute")

@@ -1,0 +1,20 @@
+# Written by `python -m tools.make_stubs` from the table in mercer.metrics.cluster.
+from sklearn.metrics.cluster import adjusted_mutual_info_score as adjusted_mutual_info_score
+from sklearn.metrics.cluster import adjusted_rand_score as adjusted_rand_score
+from sklearn.metrics.cluster import calinski_harabasz_score as calinski_harabasz_score
+from sklearn.metrics.cluster import completeness_score as completeness_score
+from sklearn.metrics.cluster import consensus_score as consensus_score
+from sklearn.metrics.cluster import contingency_matrix as contingency_matrix
+from sklearn.metrics.cluster import davies_bouldin_score as davies_bouldin_score
+from sklearn.metrics.cluster import entropy as entropy
+from sklearn.metrics.cluster import expected_mutual_information as expected_mutual_information
+from sklearn.metrics.cluster import fowlkes_mallows_score as fowlkes_mallows_score
+from sklearn.metrics.cluster import homogeneity_completeness_v_measure as homogeneity_completeness_v_measure
+from sklearn.metrics.cluster import homogeneity_score as homogeneity_score
+from sklearn.metrics.cluster import mutual_info_score as mutual_info_score
+from sklearn.metrics.cluster import normalized_mutual_info_score as normalized_mutual_info_score
+from sklearn.metrics.cluster import pair_confusion_matrix as pair_confusion_matrix
+from sklearn.metrics.cluster import rand_score as rand_score
+from sklearn.metrics.cluster import silhouette_samples as silhouette_samples
+from sklearn.metrics.cluster import silhouette_score as silhouette_score
+from sklearn.metrics.cluster import v_measure_score as v_measure_score

@@ -1,0 +1,27 @@
+# Written by `python -m tools.make_stubs` from the table in mercer.metrics.pairwise.
+from sklearn.metrics.pairwise import additive_chi2_kernel as additive_chi2_kernel
+from sklearn.metrics.pairwise import check_paired_arrays as check_paired_arrays
+from sklearn.metrics.pairwise import check_pairwise_arrays as check_pairwise_arrays
+from sklearn.metrics.pairwise import chi2_kernel as chi2_kernel
+from sklearn.metrics.pairwise import cosine_distances as cosine_distances
+from sklearn.metrics.pairwise import cosine_similarity as cosine_similarity
+from sklearn.metrics.pairwise import distance_metrics as distance_metrics
+from sklearn.metrics.pairwise import euclidean_distances as euclidean_distances
+from sklearn.metrics.pairwise import haversine_distances as haversine_distances
+from sklearn.metrics.pairwise import kernel_metrics as kernel_metrics
+from sklearn.metrics.pairwise import laplacian_kernel as laplacian_kernel
+from sklearn.metrics.pairwise import linear_kernel as linear_kernel
+from sklearn.metrics.pairwise import manhattan_distances as manhattan_distances
+from sklearn.metrics.pairwise import nan_euclidean_distances as nan_euclidean_distances
+from sklearn.metrics.pairwise import paired_cosine_distances as paired_cosine_distances
+from sklearn.metrics.pairwise import paired_distances as paired_distances
+from sklearn.metrics.pairwise import paired_euclidean_distances as paired_euclidean_distances
+from sklearn.metrics.pairwise import paired_manhattan_distances as paired_manhattan_distances
+from sklearn.metrics.pairwise import pairwise_distances as pairwise_distances
+from sklearn.metrics.pairwise import pairwise_distances_argmin as pairwise_distances_argmin
+from sklearn.metrics.pairwise import pairwise_distances_argmin_min as pairwise_distances_argmin_min
+from sklearn.metrics.pairwise import pairwise_distances_chunked as pairwise_distances_chunked
+from sklearn.metrics.pairwise import pairwise_kernels as pairwise_kernels
+from sklearn.metrics.pairwise import polynomial_kernel as polynomial_kernel
+from sklearn.metrics.pairwise import rbf_kernel as rbf_kernel
+from sklearn.metrics.pairwise import sigmoid_kernel as sigmoid_kernel
