@@ -2,10 +2,11 @@
 
 A product is one pass over the rows; each block is read once for both factors. If the d x d matrix S costs less than the
 products would, it is formed in one pass and the iterations use it: the same values up to rounding, since a product X^T
-(X q) squares the condition number as S does.
+(X q) squares the condition number as S does. Singular values below 1e-5 of the largest would lose their digits so, and
+are found again without squares (:func:`_refine`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,8 +21,9 @@ from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._direct import measure
-from mercer.decomposition._statistics import ScatterProduct
+from mercer.decomposition._statistics import ScatterProduct, ScoreTriangle
 
+_EPSILON = float(np.finfo(np.float64).eps)
 # The tolerance of svd_solver="power" if tol is 0: ten digits of an eigenvector whose eigenvalue is well separated.
 _POWER_TOLERANCE = 1e-10
 # Columns up to which a subspace of all of them, whose first Ritz values are exact, takes less time than iterations.
@@ -29,6 +31,8 @@ _FEW_COLUMNS = 32
 # The least pivot of Cholesky's factor of columns of length one, the part of a column outside the span of those before
 # it: below it their inner products have lost more than the second round restores.
 _LEAST_PIVOT = 1e-5
+# Eigenvalues of S below this share of the largest have fewer than six digits right: 2e-16 / 1e-10.
+_FAINT = 1e-10
 # Numbers of a basis from which on it is factorised by inner products: 784 x 60 take 0.6 ms instead of 0.8, 500 x 30
 # the same time.
 _MANY = 2**15
@@ -54,15 +58,33 @@ class _Scatter:
             return Dense(lambda: self.matrix @ basis)
         return _ScaledProduct(self, basis)
 
+    @property
+    def unit(self) -> Any:
+        """What the columns are divided by."""
+        return 1.0 if self.scale is None else self.scale[:, None]
+
 
 @dataclass(frozen=True)
 class _ScaledProduct:
+    """A request: S times a basis, by one pass over the rows."""
+
     scatter: _Scatter
     basis: Array
 
     def answer(self, source: Source) -> Array:
-        unit = 1.0 if self.scatter.scale is None else self.scatter.scale[:, None]
+        unit = self.scatter.unit
         return source.reduce(ScatterProduct(self.scatter.shift, self.basis / unit)) / unit
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """A request: the triangular factor of the rows times a basis, by one pass over the rows."""
+
+    scatter: _Scatter
+    basis: Array
+
+    def answer(self, source: Source) -> Array:
+        return source.reduce(ScoreTriangle(self.scatter.shift, self.basis / self.scatter.unit)).factor
 
 
 def _open(task: Task, n_products: int) -> Any:
@@ -110,7 +132,50 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
         # A basis of all columns spans every eigenvector: its Ritz values are exact, and no iteration improves them.
         if residuals.max() <= task.tol or width == task.n_features:
             break
+    if _is_faint(state.sizes):
+        orthonormal, _ = yield Dense(partial(_factorise, basis))
+        state = replace((yield from _refine(task, scatter, orthonormal)), basis=basis, steps=state.steps)
+        yield _step(task, state, asked)
     return Solution(state, converged=True, certificate=certify(state.residuals, asked))
+
+
+def _is_faint(sizes: Array) -> bool:
+    """Return whether a wanted eigenvalue is so small beside the largest that products with S lose it."""
+    return sizes.size > 1 and bool(sizes.min() < _FAINT * sizes.max())
+
+
+def _refine(task: Task, scatter: _Scatter, basis: Array) -> Any:
+    """Find axes in all sizes again from an orthonormal basis, without squares: a generator that returns the state.
+
+    With R the triangular factor of X Q, found by reflections, R = A diag(s) B^T gives Ritz vectors Q B and their
+    singular values s. X (Q B / s) has orthonormal columns, so that its product with X^T, the next basis, has columns
+    of length s, and none is lost in the rounding of the others. The axes that the products with S lost are noise at
+    first; the rounds are as many as those iterations were.
+    """
+    # The rows are read twice a round.
+    for _ in range(max(2, task.iterations)):
+        factor = yield _Scores(scatter, basis)
+        _, values, turns = yield Dense(lambda: np.linalg.svd(factor))
+        # Fewer rows than columns of the basis leave directions without variance.
+        values = np.append(values, np.zeros(len(turns) - len(values)))
+        vectors = basis @ turns.T
+        known = values > task.n_features * _EPSILON * values[0]
+        lifted = yield _ScaledProduct(scatter, vectors[:, known] / values[known])
+        basis = yield Dense(lambda: _append_rest(np.linalg.qr(lifted / values[known])[0], vectors[:, ~known]))
+    sizes = np.where(known, values, 0.0)[: task.n_components] ** 2
+    axes, sizes = yield Dense(lambda: settle(vectors.T[: task.n_components], sizes, len(sizes), 0.0, task.dtype))
+    # The last product is X^T U, so that S v = s X^T u for each axis; those without variance have none.
+    products = np.zeros_like(vectors.T)
+    products[known] = (lifted * values[known]).T
+    turned = np.sign((vectors.T[: len(sizes)] * axes).sum(axis=1)) * (sizes > 0)
+    residuals = residuals_of(products[: len(sizes)] * turned[:, None], axes, sizes)
+    rest = max(0.0, scatter.total - float(sizes.sum()))
+    return PrincipalAxes(scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals)
+
+
+def _append_rest(basis: Array, others: Array) -> Array:
+    """Return a basis with directions without variance behind it, each made orthogonal to those before it."""
+    return np.linalg.qr(np.concatenate([basis, others], axis=1))[0] if others.size else basis
 
 
 def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
@@ -229,6 +294,8 @@ def arpack(task: Task, start: PrincipalAxes | None) -> Solver:
         rest = max(0.0, scatter.total - float(sizes.sum()))
         residuals = residuals_of(products, axes, sizes)
         state = PrincipalAxes(scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals)
+        if _is_faint(sizes):
+            state = yield from _refine(task, scatter, axes.T.astype(np.float64))
         yield _step(task, state, tolerance)
     return Solution(state, converged=True, certificate=certify(state.residuals, tolerance))
 

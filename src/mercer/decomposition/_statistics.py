@@ -6,6 +6,7 @@ from typing import Any
 from mercer._source import Block
 from mercer._statistic import Statistic
 from mercer._statistic.row_products import multiply_rows
+from mercer._statistic.triangle import TriangleSums, reduce_rows
 from mercer._types import Array
 
 
@@ -26,6 +27,24 @@ class ScatterProduct(Statistic):
             return block.transpose_matmul(scores) - self.mean[:, None] * xp.sum(scores, axis=0)[None, :]
         rows = xp.astype(block.X, block.wide, copy=False) if self.mean is None else block.centre(self.mean)
         return rows.T @ block.weigh(rows @ self.basis)
+
+
+@dataclass(frozen=True)
+class ScoreTriangle(Statistic):
+    """The triangular factor R of ``(X - mean) basis``, with the rows of X times the roots of their weights."""
+
+    mean: Array
+    basis: Array
+
+    def of(self, block: Block) -> TriangleSums:
+        if block.is_sparse:
+            scores = block.matmul(self.basis) - (0.0 if self.mean is None else self.mean @ self.basis)
+        else:
+            scores = block.centre(0.0 if self.mean is None else self.mean) @ self.basis
+        if block.weight is not None:
+            scores = scores * block.xp.sqrt(block.weight)[:, None]
+        zero = block.xp.zeros(scores.shape[1], dtype=block.wide, device=block.device)
+        return TriangleSums(block.total_weight(), zero, reduce_rows(scores))
 
 
 @dataclass(frozen=True)
