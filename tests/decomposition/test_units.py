@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.decomposition import PCA, TruncatedSVD
+from mercer.decomposition import PCA, TruncatedSVD, Whitening
 
 # A long time in nanoseconds, lengths of metres, and masses of micrograms in kilograms.
 SPREADS = np.array([1e15, 3.0, 1e-6])
@@ -100,3 +100,24 @@ def test_iterative_axes_of_centred_rows_keep_small_values(solver):
     expected = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:4]
     model = PCA(4, svd_solver=solver, random_state=0).fit(rows)
     np.testing.assert_allclose(model.singular_values_, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["pca", "zca", "cholesky"])
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e12])
+def test_whitened_rows_are_white_in_any_unit(method, ratio):
+    rows = np.random.default_rng(5).normal(size=(300, 4)) @ np.array(
+        [[1.0, 0.5, 0.0, 0.2], [0.0, 1.0, 0.3, 0.0], [0.0, 0.0, 1.0, 0.4], [0.0, 0.0, 0.0, 1.0]]
+    )
+    rows *= np.geomspace(1.0, ratio, 4)
+    white = Whitening(method).fit_transform(rows)
+    np.testing.assert_allclose(np.cov(white.T), np.eye(4), atol=1e-8)
+
+
+def test_the_floor_of_whitening_does_not_depend_on_units():
+    random = np.random.default_rng(6)
+    rows = random.normal(size=(300, 2))
+    rows = np.c_[rows, rows.sum(axis=1)]
+    for units in ([1.0, 1.0, 1.0], [1e6, 1.0, 1e-6]):
+        variances = np.linalg.eigvalsh(np.cov(Whitening("cholesky").fit_transform(rows * units).T))
+        # Two directions are white; the third, in which the rows do not vary, is not blown up.
+        np.testing.assert_allclose(variances, [0.0, 1.0, 1.0], atol=1e-4)

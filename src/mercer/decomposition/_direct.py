@@ -159,7 +159,7 @@ def _lead_graded(matrix: Array, task: Task, weight: float) -> tuple[Array, Array
     triangle, pivots, rank, _ = dpstrf(matrix / unit[:, None] / unit, tol=task.tiny, lower=1)
     factor = np.zeros((len(matrix), rank))
     factor[pivots - 1] = np.tril(triangle)[:, :rank]
-    vectors, values = _rotate_columns(factor * unit[:, None])
+    vectors, values, _ = decompose_rows_of_any_size(factor * unit[:, None])
     sizes, rest = _choose(values[: task.limit] ** 2, task, weight)
     return vectors[: len(sizes)], sizes, rest
 
@@ -174,18 +174,18 @@ def _find_axes(factor: Array, graded: bool) -> tuple[Array, Array]:
     # Of columns of length one the values that are rounding are known; the others are put back into their units.
     _, values, vectors = svd(factor / unit, full_matrices=False)
     known = values > factor.shape[1] * _EPSILON * values[0]
-    return _rotate_columns((values[known, None] * vectors[known] * unit).T)
+    return decompose_rows_of_any_size((values[known, None] * vectors[known] * unit).T)[:2]
 
 
-def _rotate_columns(factor: Array) -> tuple[Array, Array]:
-    """Return the left singular vectors of a tall F, as rows, and its singular values, by Jacobi's rotations.
+def decompose_rows_of_any_size(factor: Array) -> tuple[Array, Array, Array]:
+    """Return the left singular vectors of a tall F, as rows, its singular values, and the right ones, as rows.
 
     Rows of F may differ in size by any ratio: small values are as accurate, relative to themselves, as large ones. QR
-    with pivots comes first, F P = Q R. Rotations V that make the rows of V^T R orthogonal, V^T R = diag(s) U^T, are
-    then few, and F = (Q V) diag(s) (P U)^T.
+    with pivots comes first, F P = Q R. Jacobi's rotations V that make V^T R = diag(s) U^T have orthogonal rows
+    are then few, and F = (Q V) diag(s) (P U)^T.
     """
     size = factor.shape[1]
-    orthonormal, triangle, _ = qr(factor, mode="economic", pivoting=True)
+    orthonormal, triangle, pivots = qr(factor, mode="economic", pivoting=True)
     # The rows to rotate, and beside them the product of all rotations.
     rows = np.concatenate([triangle, np.eye(size)], axis=1)
     rounds = _pair_rows(size)
@@ -194,7 +194,9 @@ def _rotate_columns(factor: Array) -> tuple[Array, Array]:
             break
     values = np.sqrt((rows[:, :size] ** 2).sum(axis=1))
     order = np.argsort(-values, kind="stable")
-    return rows[order, size:] @ orthonormal.T, values[order]
+    right = np.empty((size, size))
+    right[:, pivots] = rows[order, :size] / values[order, None]
+    return rows[order, size:] @ orthonormal.T, values[order], right
 
 
 def _rotate_pairs(rows: Array, left: Array, right: Array) -> float:

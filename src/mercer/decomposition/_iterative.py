@@ -152,16 +152,11 @@ def _refine(task: Task, scatter: _Scatter, basis: Array) -> Any:
     of length s, and none is lost in the rounding of the others. The axes that the products with S lost are noise at
     first; the rounds are as many as those iterations were.
     """
-    # The rows are read twice a round.
     for _ in range(max(2, task.iterations)):
         factor = yield _Scores(scatter, basis)
-        _, values, turns = yield Dense(lambda: np.linalg.svd(factor))
-        # Fewer rows than columns of the basis leave directions without variance.
-        values = np.append(values, np.zeros(len(turns) - len(values)))
-        vectors = basis @ turns.T
-        known = values > task.n_features * _EPSILON * values[0]
+        vectors, values, known = yield Dense(partial(_turn, basis, factor))
         lifted = yield _ScaledProduct(scatter, vectors[:, known] / values[known])
-        basis = yield Dense(lambda: _append_rest(np.linalg.qr(lifted / values[known])[0], vectors[:, ~known]))
+        basis = yield Dense(partial(_follow, lifted / values[known], vectors[:, ~known]))
     sizes = np.where(known, values, 0.0)[: task.n_components] ** 2
     axes, sizes = yield Dense(lambda: settle(vectors.T[: task.n_components], sizes, len(sizes), 0.0, task.dtype))
     # The last product is X^T U, so that S v = s X^T u for each axis; those without variance have none.
@@ -173,9 +168,17 @@ def _refine(task: Task, scatter: _Scatter, basis: Array) -> Any:
     return PrincipalAxes(scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals)
 
 
-def _append_rest(basis: Array, others: Array) -> Array:
-    """Return a basis with directions without variance behind it, each made orthogonal to those before it."""
-    return np.linalg.qr(np.concatenate([basis, others], axis=1))[0] if others.size else basis
+def _turn(basis: Array, factor: Array) -> tuple[Array, Array, Array]:
+    """Return Ritz vectors of the rows in a basis, their singular values, and which of these are more than rounding."""
+    _, values, turns = np.linalg.svd(factor)
+    # Fewer rows than columns of the basis leave directions without variance.
+    values = np.append(values, np.zeros(len(turns) - len(values)))
+    return basis @ turns.T, values, values > len(basis) * _EPSILON * values[0]
+
+
+def _follow(columns: Array, others: Array) -> Array:
+    """Return an orthonormal basis of columns, with directions without variance behind them."""
+    return np.linalg.qr(np.concatenate([columns, others], axis=1))[0]
 
 
 def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:

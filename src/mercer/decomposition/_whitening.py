@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mercer._base import LimitedEstimator, fitting
 from mercer._base.batches import forget_batches, open_batch
@@ -18,7 +19,8 @@ from mercer._source.namespace import namespace_of
 from mercer._statistic import Moments
 from mercer._stored import Stored, floats
 from mercer._types import Array
-from mercer.decomposition._power_iteration import whitening_matrix
+from mercer.decomposition._axes import fix_signs
+from mercer.decomposition._direct import decompose_rows_of_any_size
 from mercer.errors import DataError
 
 _CERTIFICATE = Certificate.none("The map is a closed form of mean and covariance, exact to rounding.")
@@ -47,8 +49,9 @@ class Whitening(LinearMap, LimitedEstimator):
     method : one of 'pca', 'zca', 'cholesky', default='pca'
         Which map.
     floor : a number in [0, 1], default=1e-10
-        Eigenvalues below this share of the largest are raised to it, so that rounding and noise are not blown up; such
-        directions come out with less variance than one. With 0 rows without full rank are an error.
+        Eigenvalues of the correlations below this share of the largest are raised to it, so that rounding is not blown
+        up; such directions come out with less variance than one. Units of the columns do not matter. With 0 rows
+        without full rank are an error.
     ddof : an integer in [0, 1], default=1
         The covariance divides by the total weight less this.
     max_time : a number in [0, inf) or None, default=None
@@ -191,8 +194,27 @@ class Whitening(LinearMap, LimitedEstimator):
 
 
 def _find_map(covariance: np.ndarray, method: str, floor: float) -> np.ndarray:
-    """Return the map, with the covariance in units of its diagonal's mean, so that no square overflows."""
-    unit = float(np.trace(covariance)) / len(covariance)
-    if unit <= 0:
+    """Return the map. The floor is taken of the correlations C, so that it does not depend on the units of the columns.
+
+    With D the spreads of the columns and C = V L V^T, whose least eigenvalues are raised, the covariance is F F^T with
+    F = D V L^(1/2) = U diag(s) W^T, and the map diag(1/s) U^T is W^T F^-1 = W^T L^(-1/2) V^T D^-1, which divides each
+    column by its own unit.
+    """
+    spreads = np.sqrt(np.diagonal(covariance))
+    if not spreads.max() > 0:
         raise DataError("Whitening: the rows must differ; all columns are constant (rank 0). Give rows that vary.")
-    return whitening_matrix(covariance / unit, kind=method, floor=floor) / np.sqrt(unit)
+    units = np.where(spreads > 0, spreads, spreads.max())
+    values, vectors = np.linalg.eigh(covariance / units[:, None] / units)
+    raised = np.maximum(values, floor * values[-1])
+    least = len(values) * np.finfo(np.float64).eps * values[-1]
+    if raised[0] <= least:
+        raise DataError(
+            f"Whitening: the columns must have full rank to be whitened; got rank {int((values > least).sum())} of "
+            f"{len(values)}. Give floor, or drop columns that others determine."
+        )
+    roots = np.sqrt(raised)
+    if method == "cholesky":
+        return solve_triangular(np.linalg.cholesky(vectors * raised @ vectors.T), np.diag(1 / units), lower=True)
+    axes, _, turns = decompose_rows_of_any_size(vectors * roots * units[:, None])
+    matrix = turns @ (vectors / roots / units[:, None]).T
+    return axes.T @ matrix if method == "zca" else fix_signs(matrix)
