@@ -97,3 +97,16 @@ def test_singular_classes_are_errors_with_the_cure():
     with pytest.raises(DataError, match="y has only 1 sample in class 0"):
         QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X[58:], y[58:])
     assert QuadraticDiscriminantAnalysis(reg_param=0.01).fit(flat, y).score(flat, y) > 0.9
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-3, 1e6])
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+def test_the_unit_of_the_rows_does_not_make_a_covariance_singular(solver, unit):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
+    X[y == 1] *= 2.0
+    plain = QuadraticDiscriminantAnalysis(solver=solver).fit(X, y)
+    scaled = QuadraticDiscriminantAnalysis(solver=solver).fit(unit * X, y)
+    np.testing.assert_allclose(scaled.predict_proba(unit * X), plain.predict_proba(X), rtol=1e-6, atol=1e-12)
+    with pytest.raises(LinAlgError, match="not full rank"):
+        QuadraticDiscriminantAnalysis(solver=solver).fit(unit * np.c_[X, X[:, 0]] * 1e-3, y)

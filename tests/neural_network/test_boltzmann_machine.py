@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.energy import IsingModel
 from mercer.errors import DataError, InterruptWarning
@@ -184,3 +185,16 @@ def test_the_machine_is_a_density():
     density = as_density(BoltzmannMachine().fit(rows))
     assert density.logpdf(rows[:3]).shape == (3,)
     assert density.sample(5, random_state=0).shape == (5, 4)
+
+
+def test_sampled_learning_that_ends_too_early_says_so():
+    weights, biases = draw_machine(6, scale=0.8)
+    states, shares, _ = list_shares(weights, biases)
+    machine = BoltzmannMachine(solver="sampled", random_state=0)
+    with pytest.warns(ConvergenceWarning, match="stopped by max_iter after 20 steps, not converged; gradient norm"):
+        short = machine.set_params(max_iter=20).fit(states, sample_weight=shares)
+    assert not short.converged_
+    bound = short.certificate_.value
+    long = machine.set_params(max_iter=800).fit(states, sample_weight=shares)
+    assert long.converged_
+    assert long.certificate_.value < bound

@@ -218,3 +218,16 @@ def test_kernels_that_say_nothing_are_warned_of(two_classes):
     K = gaussian(X, X, 0.3) - 0.5 * np.eye(len(X))
     with pytest.warns(UserWarning, match=r"not positive semi-definite: their smallest eigenvalue is -0\.[34]"):
         SVC(kernel="precomputed").fit(K, y)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_solver_reaches_the_same_offset_where_coefficients_lie_at_their_bound(seed):
+    """A coefficient one rounding below C must not count as free: the offset would be read off its slope."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 2))
+    y = X[:, 0] + rng.normal(size=25) > 0
+    exact = SVC(kernel="linear", tol=1e-10).fit(X, y)
+    textbook = SVC(kernel="linear", solver="smo").fit(X, y)
+    assert textbook.converged_
+    assert textbook.certificate_.satisfied
+    assert textbook.intercept_ == pytest.approx(exact.intercept_, abs=1e-2)

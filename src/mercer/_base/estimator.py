@@ -147,6 +147,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     }
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
+    # What helps where a fit has ended by its own rule, but its certificate does not hold.
+    _stalled_cure: ClassVar[str] = "scale the columns, or raise tol"
     # Whether the state of a checkpoint is a model by itself, whose attributes are checked before a fit goes on from it.
     # Elsewhere the attributes also need what the fit computes anew, and no native code reads the state.
     _checks_resumed: ClassVar[bool] = True
@@ -350,15 +352,19 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                 # around it, which fit it as a part of theirs, have no state of their own yet and restore theirs.
                 vars(outcome.interrupt)["mercer_state_kept"] = self
                 raise outcome.interrupt
-        elif not outcome.converged and outcome.reason in ("max_iter", "max_time", "line_search"):
+        elif not outcome.converged and outcome.reason in ("max_iter", "max_time", "line_search", "stalled"):
             reached = outcome.certificate
-            silent = reached.kind == "none" or reached.satisfied
-            bound = "" if silent else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
-            # A line search ends where rounding hides any descent: more steps would not help.
-            cures = {"max_time": "raise max_time", "line_search": "scale the columns, or raise tol"}
+            bound = (
+                ""
+                if reached.satisfied is not False
+                else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
+            )
+            # Where rounding hides any descent, or the method has ended by its own rule, more steps would not help.
+            cures = {"max_time": "raise max_time"} | dict.fromkeys(("line_search", "stalled"), self._stalled_cure)
             cure = cures.get(outcome.reason, cure)
+            ended = "ended by its own rule" if outcome.reason == "stalled" else f"stopped by {outcome.reason}"
             warnings.warn(
-                f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}.",
+                f"{name}: {ended} after {outcome.n_steps} steps, not converged{bound}; {cure}.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

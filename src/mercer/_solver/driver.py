@@ -156,8 +156,11 @@ def _report_end(
     history = recorder.history()
     chosen = None if last is None else _choose_step(last, watches)
     state = solution.state if chosen is last or chosen is None else chosen.state
-    reason = solution.reason or ("converged" if solution.converged else "max_iter")
-    return Outcome(state, solution.converged, solution.certificate, reason, len(history["step"]), history)
+    # A solver that has met its own rule has not converged where its certificate says otherwise.
+    converged = bool(solution.converged) and solution.certificate.satisfied is not False
+    stopped = "max_iter" if not solution.converged else "converged" if converged else "stalled"
+    reason = solution.reason or stopped
+    return Outcome(state, converged, solution.certificate, reason, len(history["step"]), history)
 
 
 def _report_stop(last: Step[State], reason: str, watches: Sequence[Watch], recorder: Recorder) -> Outcome[State]:

@@ -166,7 +166,7 @@ class LinearProblem:
 
     def is_solved(self, point: Point, certificate: Certificate) -> bool:
         """Return whether both the subgradient and the gap are within their tolerances."""
-        return certificate.satisfied and point.violation <= self.tol
+        return bool(certificate.satisfied) and point.violation <= self.tol
 
     def step(self, point: Point, state: Any, certificate: Certificate, **extra: float) -> Step:
         """Return the record of a completed step."""

@@ -21,8 +21,8 @@ class Certificate:
         The bound reached; NaN where there is none.
     tolerance : float
         What was asked for; NaN where nothing was.
-    satisfied : bool
-        Whether ``value <= tolerance``.
+    satisfied : bool or None
+        Whether ``value <= tolerance``; None where there is no bound or nothing was asked for.
     statement : str
         One sentence that says what the value bounds.
     """
@@ -30,18 +30,19 @@ class Certificate:
     kind: str
     value: float
     tolerance: float
-    satisfied: bool
+    satisfied: bool | None
     statement: str = ""
 
     @classmethod
     def of(cls, kind: str, value: float, tolerance: float, statement: str = "") -> "Certificate":
-        """Return a certificate that is satisfied if `value` is at most `tolerance`."""
-        return cls(kind, float(value), float(tolerance), bool(value <= tolerance), statement)
+        """Return a certificate that is satisfied if `value` is at most `tolerance`; a tolerance of NaN asks nothing."""
+        satisfied = None if math.isnan(tolerance) else bool(value <= tolerance)
+        return cls(kind, float(value), float(tolerance), satisfied, statement)
 
     @classmethod
     def none(cls, statement: str) -> "Certificate":
         """Return the certificate of an answer that nothing bounds; `statement` says why."""
-        return cls("none", math.nan, math.nan, False, statement)
+        return cls("none", math.nan, math.nan, None, statement)
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,6 @@ class Solution(Generic[State]):
     """
 
     state: State
-    converged: bool
+    converged: bool | None
     certificate: Certificate
     reason: str = ""

@@ -105,7 +105,8 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     store_covariance : a boolean, default=False
         Whether to keep C_k.
     tol : a number in [0, inf), default=0.0001
-        Variances along principal axes up to this make C_k singular, which is an error.
+        C_k is singular, which is an error, if a variance along a principal axis is at most this, both for the columns
+        as they are and for columns of unit variance.
     covariance_estimator : an object with a method fit or None, default=None
         Estimates C_k instead; for 'eigen', and rows in memory.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -284,7 +285,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         if self.solver == "svd":
             # Shrinking C towards the identity moves its eigenvalues and leaves its eigenvectors.
             values = (1.0 - self.reg_param) * np.maximum(values, 0.0) + self.reg_param
-        if int(np.sum(values > self.tol)) < d:
+        if not (values.min() > self.tol or _is_full_rank(covariance, self.tol)):
             raise SingularCovarianceError(self._singular(label, weight, d))
         return values.copy(), vectors.copy()
 
@@ -339,3 +340,15 @@ def _mean_log_likelihood(state: QuadraticState) -> float:
         logarithms = np.sum(np.log(2.0 * math.pi * state.scalings[k]))
         total -= 0.5 * (weight * float(logarithms) + float(np.sum(along / state.scalings[k])))
     return (total + float(xlogy(sums.weights, state.priors).sum())) / sums.weight
+
+
+def _is_full_rank(covariance: Array, tol: float) -> bool:
+    """Return whether columns of unit variance with these correlations have a variance above `tol` in all directions.
+
+    This does not depend on the columns' units: rows divided by 100 are of the same rank.
+    """
+    spread = np.sqrt(np.diagonal(covariance))
+    if not spread.all():
+        return False
+    correlations = covariance / spread[:, None] / spread
+    return bool(np.linalg.eigvalsh(correlations)[0] > tol)

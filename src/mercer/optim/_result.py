@@ -160,7 +160,7 @@ def _read(subject: str, method: str, outcome: Outcome, source: Any, stop: StopRu
     converged = outcome.converged or (by_rule and any(rule.converges for rule in rules))
     certificate = _with_tolerance(outcome.certificate, stop)
     # Where values are flat to rounding there is nothing left to search, and the gradient may well be small enough.
-    converged = converged or (outcome.reason == "no lower point" and certificate.satisfied)
+    converged = converged or (outcome.reason == "no lower point" and bool(certificate.satisfied))
     return Result(
         x=_copy_for_user(state.x),
         value=float(state.value),

@@ -143,3 +143,34 @@ def test_one_row_and_no_variation_fit_the_mean():
         model = LinearRegression().fit([[1.0, 2.0]], [3.0])
     assert model.predict([[5.0, 5.0]]) == pytest.approx([3.0])
     assert np.isnan(model.residual_variance_)
+
+
+@pytest.mark.catalogue("LM-01")
+@pytest.mark.parametrize("place", ["dense", "sparse", "sums"])
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e12])
+def test_a_column_in_another_unit_is_no_reason_to_drop_the_others(unit, place):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(80, 4))
+    y = X @ [1.0, 2.0, 3.0, 4.0] + 0.1 * rng.normal(size=80)
+    truth = LinearRegression().fit(X, y)
+    scaled = X * [1.0, unit, 1.0, 1.0]
+    if place == "sums":
+        model = LinearRegression().partial_fit(scaled[:40], y[:40]).partial_fit(scaled[40:], y[40:])
+    else:
+        model = LinearRegression().fit(scipy.sparse.csr_array(scaled) if place == "sparse" else scaled, y)
+    assert model.converged_
+    np.testing.assert_allclose(model.coef_ * [1.0, unit, 1.0, 1.0], truth.coef_, rtol=1e-9)
+    if place != "sparse":
+        assert model.rank_ == 4
+        centred = scaled - scaled.mean(axis=0)
+        np.testing.assert_allclose(model.singular_[0], np.linalg.svd(centred, compute_uv=False)[0], rtol=1e-9)
+
+
+def test_columns_that_others_determine_are_found_beside_one_in_a_large_unit():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(80, 3))
+    X = np.c_[1e6 * X[:, 0], X[:, 1:], X[:, 2]]
+    y = X @ [1e-6, 2.0, 1.5, 1.5]
+    with pytest.warns(LinAlgWarning, match="4 columns have rank 3"):
+        model = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(model.coef_, [1e-6, 2.0, 1.5, 1.5], rtol=1e-8)

@@ -52,3 +52,11 @@ def test_a_row_that_nothing_else_determines_has_no_leave_one_out_residual():
     residuals = leave_one_out_residuals(X, [1.0, 2.0, 3.0, 9.0])
     assert np.isnan(residuals[3])
     np.testing.assert_allclose(residuals[:3], [-1.5, 0.0, 1.5], atol=1e-12)
+
+
+def test_leverages_do_not_depend_on_the_unit_of_a_column():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    scaled = X * [1.0, 1e10, 1e-10]
+    np.testing.assert_allclose(leverages(scaled), leverages(X), rtol=1e-9)
+    np.testing.assert_allclose(leave_one_out_residuals(scaled, y), leave_one_out_residuals(X, y), rtol=1e-9)

@@ -59,8 +59,8 @@ class LinearRegression(Inferring, RunningRegressor):
     copy_X : a boolean, default=True
         Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
     tol : a number in [0, inf), default=1e-06
-        Singular values of X up to ``tol`` times the largest count as zero. Where LSQR is used (large sparse rows) and
-        with ``positive``, the certificate to reach.
+        Singular values of X, with its columns on one scale, up to ``tol`` times the largest count as zero. Where LSQR
+        is used (large sparse rows) and with ``positive``, the certificate to reach.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
     positive : a boolean, default=False

@@ -17,6 +17,7 @@ from mercer._statistic import Moments
 from mercer._statistic.triangle import Triangle
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._least_squares.least_squares import LinearRegression
+from mercer.linear_model._solvers.closed_form.normal_equations import find_scales
 
 
 def leverages(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
@@ -140,9 +141,11 @@ def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
     moments = source.reduce(Moments(centre, diagonal=True))
     if not np.isfinite(moments.scatter).all():
         raise DataError("leverages: the squares of the rows overflow; scale the columns down.")
-    triangle = source.reduce(Triangle(centre)).factor
+    # The column space does not depend on the columns' units, so the rank is counted with all on one scale.
+    scale = find_scales(np.sqrt(moments.scatter))
+    triangle = source.reduce(Triangle(centre)).factor / scale
     with one_blas_thread():
         _, singular, right = np.linalg.svd(triangle, full_matrices=False)
     # Directions within rounding of zero do not belong to the column space.
     kept = singular > max(source.n_rows, source.n_features) * np.finfo(np.float64).eps * singular.max(initial=0.0)
-    return moments.mean, right[kept].T / singular[kept]
+    return moments.mean, right[kept].T / scale[:, None] / singular[kept]

@@ -61,7 +61,7 @@ class Perceptron(StochasticClassifier):
         Per epoch: ``objective`` (the mean loss met on the way plus the penalty at its end, summed over the classes),
         ``updates`` (mistakes on the way), ``validation_score`` with `early_stopping`, ``seconds``.
     converged_ : bool
-        Whether the stopping rule was met; also True after `max_iter` epochs without a rule.
+        Whether the fit ended without a mistake; with a penalty, by the rule of `tol`.
     certificate_ : Certificate
         Of kind "mistakes": the weight of rows that are not on their side at the end; zero proves that the classes are
         separable, and separated. None exists with a penalty.
@@ -101,6 +101,7 @@ class Perceptron(StochasticClassifier):
     eta0: float = parameter(Real(0, math.inf, "neither"), default=1.0, after="verbose")
     random_state: Any = parameter(Seed(), default=0)
     loss = "perceptron"
+    _stalled_cure = "no hyperplane may separate the rows: use LogisticRegression or LinearSVC"
     learning_rate = "constant"
 
     def _certify(self, outcome: Outcome, source: Source) -> None:
@@ -108,6 +109,8 @@ class Perceptron(StochasticClassifier):
             return
         wrong = source.reduce(_WrongSides(outcome.state.coef, outcome.state.intercept, len(self.classes_)))
         self.certificate_ = Certificate.of("mistakes", wrong, 0.0, _SEPARATED)
+        if outcome.converged and wrong > 0:
+            outcome.converged, outcome.reason, self.converged_ = False, "stalled", False
 
 
 @dataclass(frozen=True, eq=False)

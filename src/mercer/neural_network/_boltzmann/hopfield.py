@@ -161,6 +161,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     _law_exceptions: ClassVar[dict[str, str]] = {}
     _objective_moves: ClassVar[str | None] = None
+    _stalled_cure = "store fewer patterns, or use rule='pseudo_inverse'"
 
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("columns, columns"),

@@ -64,7 +64,7 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
     alpha : a number in [0, inf), default=0.001
         Strength of an L2 penalty on weights and biases. Without one, units that never change have infinite biases.
     tol : a number in (0, inf), default=1e-05
-        Largest entry of the gradient at which the exact solver stops.
+        Largest entry of the gradient at which the exact solver stops, and with which the sampled one has converged.
     max_iter : an integer in [1, inf), default=500
         Most steps.
     learning_rate : a number in (0, inf), default=0.1
@@ -175,7 +175,7 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
                 parameters = np.concatenate([first.weights[np.triu_indices(n_units, 1)], first.biases])
                 begin = parameters if start is None else start
                 return ascend_exactly(request, self.n_hidden, self.alpha, self.tol, self.max_iter, begin)
-            settings = (self.alpha, self.learning_rate, self.n_sweeps, self._threads())
+            settings = (self.alpha, self.tol, self.learning_rate, self.n_sweeps, self._threads())
             return ascend_by_samples(request, self.n_hidden, settings, self.max_iter, start or first, seed)
 
         given = {"solver_used_": solver, "_dtype": str(source.host_dtype)}

@@ -6,6 +6,7 @@ a row is the one whose error differs most from its own, then any other. This sol
 step of the history, and the whole kernel matrix is in memory.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,6 +17,9 @@ from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
 from mercer.svm._dual.program import DualProgram
+
+# A step below this share of the two coefficients is rounding; so is a distance to a bound below this share of the box.
+_SMALLEST = 1e-12
 
 
 class TextbookSmo(DualMachines):
@@ -46,7 +50,7 @@ class TextbookSmo(DualMachines):
                 break
         state.violations[k] = program.violation(b, slope)
         state.steps[k] += moved[0] >= 0
-        # No pair can move any more: as optimal as rounding allows.
+        # No pair can move any more: as optimal as rounding allows, which the certificate measures.
         state.settled[k] = moved[0] < 0 or state.violations[k] <= self.settings.tol
         return state, moved
 
@@ -76,10 +80,9 @@ class TextbookSmo(DualMachines):
             for up, down in ((i, j), (j, i)):
                 size = _find_size(program, b, slope, K, up, down)
                 # Smaller steps are rounding, and would be taken for ever.
-                if size > 1e-12 * (abs(b[up]) + abs(b[down]) + 1e-12):
-                    b[up] += size
-                    b[down] -= size
-                    b[[up, down]] = np.clip(b[[up, down]], program.lower[[up, down]], program.upper[[up, down]])
+                if size > _SMALLEST * (abs(b[up]) + abs(b[down]) + _SMALLEST):
+                    b[up] = _land(b[up] + size, program.lower[up], program.upper[up])
+                    b[down] = _land(b[down] - size, program.lower[down], program.upper[down])
                     slope += size * (K[up] - K[down])
                     return up, down, size
         return -1, -1, 0.0
@@ -88,6 +91,14 @@ class TextbookSmo(DualMachines):
         step = self._make_step(state)
         step.extra.update({"raised": float(pair[0]), "lowered": float(pair[1]), "size": pair[2]})
         return step
+
+
+def _land(value: float, lower: float, upper: float) -> float:
+    """Return a coefficient within its box; one within rounding of a bound is put there, or it would count as free."""
+    slack = _SMALLEST * max(abs(lower), abs(upper)) if math.isfinite(lower) and math.isfinite(upper) else 0.0
+    if value <= lower + slack:
+        return lower
+    return upper if value >= upper - slack else value
 
 
 def _find_size(program: DualProgram, b: Array, slope: Array, K: Array, up: int, down: int) -> float:
