@@ -9,6 +9,8 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 import mercer
 from mercer.cluster import KernelKMeans, KMeans
 from mercer.errors import DataError
+from mercer.gaussian_process import GaussianProcessClassifier
+from mercer.kernels import KernelScaleWarning
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +110,13 @@ def test_what_makes_no_sense_is_refused(blobs):
         KernelKMeans(2, start=[0, 1, 2, 0, 1, 0]).fit(blobs[:6])
     with pytest.raises(DataError, match="n_samples=6 should be >= n_clusters=8"):
         KernelKMeans(8).fit(blobs[:6])
+
+
+@pytest.mark.parametrize(("unit", "what"), [(1e-6, "all ones"), (1e6, "the identity")])
+def test_a_kernel_that_tells_no_rows_apart_is_named(unit, what):
+    rng = np.random.default_rng(0)
+    X = unit * rng.normal(size=(60, 3))
+    with pytest.warns(KernelScaleWarning, match=f"KernelKMeans: the kernel matrix is numerically {what}"):
+        KernelKMeans(2, random_state=0).fit(X)
+    with pytest.warns(KernelScaleWarning, match=f"GaussianProcessClassifier: the kernel matrix is numerically {what}"):
+        GaussianProcessClassifier().fit(X, np.repeat([0, 1], 30))

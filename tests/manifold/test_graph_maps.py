@@ -208,3 +208,11 @@ def test_full_graphs_have_the_eigenvectors_of_the_dense_decomposition(kind):
     # The same space: vectors of equal eigenvalues may be turned.
     spaces = [np.linalg.qr(model.embedding_)[0] for model in models]
     np.testing.assert_allclose(spaces[0] @ spaces[0].T, spaces[1] @ spaces[1].T, atol=1e-7)
+
+
+@pytest.mark.parametrize("measure", [trustworthiness, continuity, neighborhood_recall])
+def test_measures_of_maps_do_not_depend_on_where_zero_is(measure):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    assert measure(X + 1e8, X[:, :2]) == pytest.approx(measure(X, X[:, :2]), abs=1e-6)
+    assert measure(X, X[:, :2] + 1e8) == pytest.approx(measure(X, X[:, :2]), abs=1e-6)

@@ -1,5 +1,7 @@
 """GaussianMixture: closed forms, optimality, invariance, conditionals, collapse and errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn.mixture
@@ -294,3 +296,15 @@ def test_one_row_is_predicted_in_microseconds(blobs):
 
     model, row = fitted(blobs[0]), blobs[0][:1]
     assert min(timeit.repeat(lambda: model.predict(row), number=100, repeat=7)) / 100 < 5e-4
+
+
+def test_a_floor_that_hides_the_groups_is_named():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(mean, 0.1, size=(50, 2)) for mean in (0.0, 1.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianMixture(2, random_state=0).fit(X)
+        # A constant column has no groups to hide.
+        GaussianMixture(2, random_state=0).fit(np.c_[X, np.ones(100)])
+    with pytest.warns(ConvergenceWarning, match=r"reg_covar \(1e-06\) blurs the groups.*column [01].*Scale the column"):
+        GaussianMixture(2, random_state=0).fit(1e-4 * X)

@@ -8,6 +8,7 @@ import sklearn.svm
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
@@ -151,3 +152,15 @@ def test_the_joint_machine_of_two_classes_is_a_binary_one_without_intercept(two_
     theirs = sklearn.svm.LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-7, max_iter=10**5).fit(X, y)
     np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-3)
     assert model.coef_.shape == (1, 5)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_a_margin_of_zero_is_no_model_of_nu_svc(tol):
+    """Where the optimum is w = 0, the coefficients are divided by the rounding of a margin of zero."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)), np.repeat([0, 1], 50)
+    with pytest.warns(ConvergenceWarning, match="the margin is within tol: lower tol"):
+        model = NuSVC(nu=0.9, kernel="linear", tol=tol).fit(X, y)
+    assert not model.converged_
+    X[y == 1] += 6.0
+    assert NuSVC(nu=0.3, kernel="linear", tol=tol).fit(X, y).converged_

@@ -159,7 +159,11 @@ class ExpectationMaximisation:
             parameters = self._maximise(model, expected, run)
             # How far the next objective may fall where the M step is not exact.
             slack = model.slack(run.parameters, parameters)
-            run = AscentRun(run.iteration + 1, parameters, value, np.nan, bool(abs(change) < self.tol))
+            stopped = bool(abs(change) < self.tol)
+            if stopped and slack > self.tol:
+                # Then the objective may rest while the parameters still move.
+                stopped = abs(model.gain(expected, run.parameters, parameters)) <= self.tol
+            run = AscentRun(run.iteration + 1, parameters, value, np.nan, stopped)
             yield Step(value, run, extra={"change": float(change)})
         # After the last M step the objective of the final parameters is still unknown.
         expected = yield model.expectation(run.parameters)

@@ -173,7 +173,7 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
             max_steps=self.max_iter,
             attributes=known,
         )
-        self._warn_at_bounds(list(self.kernels_), outcome)
+        self._warn_of_kernels(list(self.kernels_), rows, outcome)
         self._conclude(outcome)
         return self
 

@@ -16,7 +16,7 @@ from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
 from mercer.gaussian_process._covariance import IsKernel, make_covariance, takes_vectors, warn_of_bounds
 from mercer.gaussian_process._evidence import Evidence
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, warn_of_scale
 
 
 class Climbing(LimitedEstimator):
@@ -71,8 +71,12 @@ class Climbing(LimitedEstimator):
         drawn = [np.random.default_rng(child).uniform(bounds[:, 0], bounds[:, 1]) for child in children]
         return np.array([kernel.theta, *drawn])
 
-    def _warn_at_bounds(self, kernels: list[Any], outcome: Outcome) -> None:
-        """Warn of hyper-parameters at their bounds, if they were optimised."""
+    def _warn_of_kernels(self, kernels: list[Any], rows: Any, outcome: Outcome) -> None:
+        """Warn of hyper-parameters at their bounds, if they were optimised, or of a scale that suits no rows."""
+        kernel = kernels[0]
+        given = isinstance(kernel, Kernel) and (self.optimizer is None or not len(kernel.theta))
+        if given and isinstance(rows, np.ndarray):
+            warn_of_scale(type(self).__name__, kernel, rows)
         if self.optimizer is not None and outcome.converged:
             for kernel in kernels:
                 warn_of_bounds(kernel, stacklevel=6)

@@ -185,7 +185,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
             max_steps=self.max_iter,
             attributes=known,
         )
-        self._warn_at_bounds([self.kernel_], outcome)
+        self._warn_of_kernels([self.kernel_], rows, outcome)
         self._conclude(outcome)
         return self
 

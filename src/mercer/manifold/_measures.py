@@ -173,6 +173,9 @@ def _check_maps(X: Any, Y: Any, k: int, subject: str) -> tuple[Array, Array]:
 
 def _distances(rows: Array, metric: Any) -> Array:
     n = rows.shape[0]
+    if metric == "euclidean" and isinstance(rows, np.ndarray):
+        # Far from zero the squares of the products would hide the distances.
+        rows = rows - rows.mean(axis=0)
     require_memory("trustworthiness", 24.0 * n * n, f"the {n} x {n} distances", "give a sample of the rows")
     D = np.array(pairwise_distances(rows, metric=metric), dtype=np.float64)
     np.fill_diagonal(D, np.inf)

@@ -98,6 +98,13 @@ class GaussianComponents:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(narrow)
 
+    def find_narrowest(self) -> tuple[int, float]:
+        """Return the column of the least variance over all components, and that variance."""
+        steps = self.means - self.weights @ self.means
+        own = np.diagonal(self.each_covariance(), axis1=1, axis2=2)
+        whole = self.weights @ (own + steps**2)
+        return int(whole.argmin()), float(whole.min())
+
     def log_shares(self) -> Array:
         """Return the logarithms of the weights, (k,); a weight of zero counts as the least positive number."""
         return np.log(np.maximum(self.weights, np.finfo(np.float64).tiny))

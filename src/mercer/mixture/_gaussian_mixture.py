@@ -27,6 +27,10 @@ from mercer.mixture._starts import first_components
 # The step size of online EM at batch t is t to minus this power: above one half, so that noise averages out, and below
 # one, so that the first components are forgotten (Cappe and Moulines, 2009).
 _FORGETTING = 0.6
+# Times reg_covar, a variance of a column below which reg_covar is more than rounding: a group's own is smaller still.
+_BLURRED = 100.0
+# Times reg_covar, a variance that rounding leaves of a constant column.
+_ROUNDING = 1e-9
 # The shapes of full, tied, diagonal and spherical covariances.
 _SPREADS = floats("components, columns, columns | columns, columns | components, columns | components")
 
@@ -305,7 +309,18 @@ class GaussianMixture(GaussianParts):
     def _store(self, state: Restarts) -> None:
         super()._store(state)
         # Only the best of the restarts is stored, so only its components are looked at.
-        self.collapsed_ = state.choose()[0].parameters.find_collapsed(self.reg_covar)
+        components = state.choose()[0].parameters
+        self.collapsed_ = components.find_collapsed(self.reg_covar)
+        column, variance = components.find_narrowest()
+        spread = variance - self.reg_covar
+        # A column that does not vary, to rounding, has no structure to lose.
+        if _ROUNDING * self.reg_covar < spread < _BLURRED * self.reg_covar:
+            warnings.warn(
+                f"{type(self).__name__}: reg_covar ({self.reg_covar:g}) blurs the groups: it is added to the variance "
+                f"of column {column}, which is {spread:.2g}. Scale the column, or lower reg_covar.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         if len(self.collapsed_):
             warnings.warn(
                 f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "

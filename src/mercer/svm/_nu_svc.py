@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, parameter
+from mercer._solver import Outcome
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._class_fit import ClassProblem, prepare_classes
@@ -82,6 +83,9 @@ class NuSVC(MachineClassifier):
 
     nu: float = parameter(Real(0, 1, closed="right"), default=0.5)
 
+    _stalled_cure = (
+        "the margin is within tol: lower tol, and if that does not help, the classes overlap: lower nu, or use SVC"
+    )
     _check_exceptions: ClassVar[dict[str, str]] = {
         **MachineClassifier._check_exceptions,
         "check_class_weight_classifiers": "classes weighted ten million to one leave no nu of that size feasible",
@@ -105,10 +109,22 @@ class NuSVC(MachineClassifier):
         """
         opened = open_kernel_rows(self, X, y, sample_weight, "labels")
         problem = prepare_classes(self, opened, 1.0, "ovo")
-        outcome = self._solve_programs(opened, problem, self._list_programs(problem), _read_machine)
+        programs = self._list_programs(problem)
+        outcome = self._solve_programs(opened, problem, programs, _read_machine)
+        self._check_margins(programs, outcome)
         self._calibration = calibrate(self, X, y, sample_weight) if self.probability is True else None
         self._conclude(outcome, CURE)
         return self
+
+    def _check_margins(self, programs: list[DualProgram], outcome: Outcome) -> None:
+        """Say that the fit has not converged where a margin, by which a machine is divided, is within the tolerance."""
+        first = 0
+        for program in programs:
+            place = slice(first, first + len(program))
+            first = place.stop
+            b, slope = outcome.state.coefficients[place], outcome.state.slopes[place]
+            if outcome.converged and _find_margin(program, b, slope)[0] <= max(self.tol, program.violation(b, slope)):
+                outcome.converged, outcome.reason, self.converged_ = False, "stalled", False
 
     def _list_programs(self, problem: ClassProblem) -> list[DualProgram]:
         """Return the dual program of each machine: no linear term, and nu n / 2 as the sum of each class."""
@@ -136,8 +152,13 @@ class NuSVC(MachineClassifier):
 
 def _read_machine(program: DualProgram, b: Array, slope: Array) -> tuple[Array, float]:
     """Return the coefficients and the intercept of a solved machine, divided by its margin rho."""
+    margin, middle = _find_margin(program, b, slope)
+    margin = margin if margin > 0 else 1.0
+    return b / margin, -middle / margin
+
+
+def _find_margin(program: DualProgram, b: Array, slope: Array) -> tuple[float, float]:
+    """Return the margin rho and the offset c of a solved machine."""
     first, second = program.offsets(b, slope)
     # The class whose coefficients are positive has its margin at rho + c, the other at c - rho.
-    margin = 0.5 * abs(first - second)
-    margin = margin if margin > 0 else 1.0
-    return b / margin, -0.5 * (first + second) / margin
+    return 0.5 * abs(first - second), 0.5 * (first + second)

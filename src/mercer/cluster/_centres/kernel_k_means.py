@@ -18,7 +18,7 @@ from mercer.cluster._centres.kernel_lloyd import KernelLloyd
 from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError, ModelFileError
-from mercer.kernels import Kernel, Linear, as_kernel
+from mercer.kernels import Kernel, Linear, as_kernel, warn_of_scale
 
 # Rows predicted at a time: 512 n kernel values fit into memory where the n^2 of a fit did.
 _ROWS = 512
@@ -219,6 +219,7 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
             matrix = _check_kernels(type(self).__name__, rows)
         else:
             kernel = self._kernel(rows)
+            warn_of_scale(type(self).__name__, kernel, rows)
             matrix = kernel_matrix(kernel, kernel.prepare(rows.astype(np.float64)), self._threads())
         diagonal = matrix.diagonal().copy()
         # In place: |Phi(x) - Phi(y)|^2 = k(x, x) - 2 k(x, y) + k(y, y).
