@@ -1,6 +1,7 @@
 """``mercer serve``: answer requests for predictions over HTTP."""
 
 import argparse
+import contextlib
 import sys
 from typing import Any
 
@@ -22,27 +23,18 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: Any) -> int:
     """Answer requests until Ctrl-C."""
-    from mercer.app.deploy.service import Service, make_server
-    from mercer.app.schema import find_record, load_model
+    from mercer.app.deploy.server import Server
     from mercer.errors import DataError
+    from mercer.serve import make_app
 
-    model, schema = load_model(options.model)
-    try:
-        record = find_record(options.model)
-    except DataError:
-        record = None  # a model file alone predicts too, without intervals
     if not 0 <= options.port < 65536:
         raise DataError(f"--port must be from 0 to 65535; got {options.port}.")
-    service = Service(model, schema, record, options.max_rows)
-    server = make_server(service, options.host, options.port, int(options.max_megabytes * 1e6))
+    app = make_app(options.model, most_rows=options.max_rows, most_bytes=int(options.max_megabytes * 1e6))
+    server = Server(app, options.host, options.port)
     if not options.quiet:
-        host, port = server.server_address[:2]
+        host, port = server.address
         sys.stdout.write(f"mercer serves {options.model} at http://{host!s}:{port}; Ctrl-C ends it.\n")
         sys.stdout.flush()
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.server_close()
+    with contextlib.suppress(KeyboardInterrupt):
+        server.serve()
     return 0

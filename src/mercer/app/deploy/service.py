@@ -1,31 +1,30 @@
-"""A small HTTP service around the model of a study.
+"""What the service answers: the columns of a model, predictions of rows, and what moved one of them.
 
-The standard library's server needs no further package. It answers each connection in a thread of its own; the models
-are read-only, and native code releases the interpreter's lock. It speaks plain HTTP: put a reverse proxy that speaks
-TLS before it where others can reach it.
+Nothing here knows HTTP beyond the status of a refusal; :mod:`mercer.app.deploy.application` does.
 """
 
 import json
 import math
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from mercer.app.deploy.conformal import widen
 from mercer.errors import MercerError
 
-# Seconds for which a connection may send nothing.
-_PATIENCE = 30.0
-# Bytes of a body above the limit that are read and forgotten before it is refused, and how many at once.
-_MOST_DISCARDED = 2**28
-_PIECE = 2**16
+# Characters of a wrong value that a refusal shows.
+_SHOWN = 40
+# Opening brackets that a body may have beside one for each row: a value that is a list or an object is refused later,
+# by name, but millions of them would take a hundred bytes of memory for each byte sent.
+_BRACKETS = 1000
+# Commas that a row may have beside four for each column that the model needs: for further columns, and those in texts.
+_VALUES = 16
 
 
-class _WrongRequestError(Exception):
+class WrongRequestError(Exception):
     """A request that cannot be answered, with its status."""
 
     def __init__(self, status: HTTPStatus, text: str) -> None:
@@ -41,6 +40,20 @@ class Service:
         self.lock = threading.Lock()
         self.count = 0
 
+    def find_work(self, path: str) -> Callable[[Any], dict[str, Any]] | None:
+        """Return what answers a POST to a path; None where there is nothing."""
+        return {"/predict": self.predict, "/explain": self.explain}.get(path)
+
+    def answer(self, path: str, body: bytes) -> dict[str, Any]:
+        """Return the answer to a POST; raise WrongRequestError with its status where there is none."""
+        work = self.find_work(path)
+        if work is None:
+            raise WrongRequestError(HTTPStatus.NOT_FOUND, "there are POST /predict and /explain")
+        try:
+            return work(self._parse(body))
+        except MercerError as wrong:
+            raise WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, str(wrong)) from wrong
+
     def describe(self) -> dict[str, Any]:
         """Return the columns that a row must have, and what is predicted."""
         question = None if self.record is None else self.record.question
@@ -55,9 +68,8 @@ class Service:
         columns = predict_columns(self.model, frame)
         coverage = content.get("coverage")
         if coverage is not None:
-            if self.record is None or not isinstance(coverage, int | float):
-                text = "`coverage` must be a number, and the service must be started with the folder of a run"
-                raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+            if self.record is None or isinstance(coverage, bool) or not isinstance(coverage, int | float):
+                raise _refuse("`coverage` must be a number, and the service must be started with the folder of a run")
             columns = widen(columns, self.record, float(coverage))
         with self.lock:
             self.count += len(frame)
@@ -73,9 +85,23 @@ class Service:
 
         frame = self._read_rows(content)
         if len(frame) < 2:
-            text = "`rows` must hold the row to explain first and then other rows, which give the average"
-            raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+            raise _refuse("`rows` must hold the row to explain first and then other rows, which give the average")
         return asdict(attribute(self.model, frame.iloc[[0]].reset_index(drop=True), frame))
+
+    def _parse(self, body: bytes) -> Any:
+        """Return the JSON of a body, which may hold no more lists, objects and values than its rows need."""
+        brackets = body.count(b"[") + body.count(b"{")
+        if brackets > _BRACKETS + self.most_rows:
+            text = f"the body has {brackets} opening brackets, and {self.most_rows} rows need no more than as many"
+            raise WrongRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+        values, most = body.count(b","), self.most_rows * (_VALUES + 4 * len(self.schema.kinds))
+        if values > most:
+            text = f"the body has {values} commas, and {self.most_rows} rows need no more than {most}"
+            raise WrongRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+        try:
+            return json.loads(body, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as wrong:
+            raise WrongRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON in UTF-8") from wrong
 
     def _read_rows(self, content: Any) -> Any:
         """Return the rows of a request as a frame with the columns of the model."""
@@ -85,130 +111,73 @@ class Service:
 
         rows = content.get("rows") if isinstance(content, dict) else None
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-            text = 'the body must be {"rows": [{"column": value, ...}, ...]} with one row or more'
-            raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+            raise _refuse('the body must be {"rows": [{"column": value, ...}, ...]} with one row or more')
         if len(rows) > self.most_rows:
             text = f"at most {self.most_rows} rows may be sent at once; got {len(rows)}"
-            raise _WrongRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+            raise WrongRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
         lacking = [name for name in self.schema.kinds if not any(name in row for row in rows)]
         if lacking:
-            text = f"no row has the column `{lacking[0]}`; null stands for a missing value"
-            raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
-        self._check_cells(rows)
-        frame = pandas.DataFrame({name: [row.get(name) for row in rows] for name in self.schema.kinds})
-        blank = [name for name in frame.columns if frame[name].isna().all()]
-        numbers = [name for name in blank if self.schema.kinds[name].split()[0] in ("number", "numeral")]
-        frame[numbers] = frame[numbers].astype(float)
-        return pandas.concat(list(open_rows(frame, self.schema, [])), ignore_index=True)
-
-    def _check_cells(self, rows: list[dict[str, Any]]) -> None:
-        """Refuse lists and objects, and texts that are no numbers: they would silently count as missing."""
+            raise _refuse(f"no row has the column `{lacking[0]}`; null stands for a missing value")
+        kinds = {name: kind.split()[0] for name, kind in self.schema.kinds.items()}
         for place, row in enumerate(rows):
-            for name, kind in self.schema.kinds.items():
-                value = row.get(name)
-                wrong = isinstance(value, list | dict)
-                if kind == "number" and isinstance(value, str) and value.strip():
-                    wrong = wrong or not any(letter.isdigit() for letter in value)
-                if wrong:
-                    text = f"row {place + 1}: `{name}` must be a {kind.split()[0]} or null; got "
-                    text += json.dumps(value)[:40]
-                    raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+            for name, kind in kinds.items():
+                if not _is_plain(row.get(name)):
+                    raise _refuse_cell(place, name, kind, row.get(name))
+        frame = pandas.DataFrame({name: [row.get(name) for row in rows] for name in kinds})
+        blank = [name for name in frame.columns if frame[name].isna().all()]
+        numbers = [name for name in blank if kinds[name] in ("number", "numeral")]
+        frame[numbers] = frame[numbers].astype(float)
+        read = pandas.concat(list(open_rows(frame, self.schema, [])), ignore_index=True)
+        self._check_read(rows, read, kinds)
+        return read
+
+    def _check_read(self, rows: list[dict[str, Any]], read: Any, kinds: dict[str, str]) -> None:
+        """Refuse texts that could not be read as the number or date that they should be, and numbers beyond floats.
+
+        They would silently count as missing.
+        """
+        import pandas
+
+        for name in [name for name, kind in kinds.items() if kind in ("number", "date")]:
+            values = read[name]
+            if kinds[name] == "date" and values.dtype.kind != "M":
+                values = pandas.to_datetime(values, errors="coerce", format="mixed")
+            lost = values.isna().to_numpy()
+            if kinds[name] == "number":
+                lost = ~np.isfinite(values.to_numpy(dtype=float, na_value=np.nan))
+            for place in np.flatnonzero(lost):
+                value = rows[place].get(name)
+                if value is not None and not (isinstance(value, str) and not value.strip()):
+                    raise _refuse_cell(int(place), name, kinds[name], value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is null, a boolean, a text of Unicode characters or a number that a float can hold."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # half of a pair of surrogates is no character
+            return False
+        return True
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**1023
+    return value is None or (isinstance(value, float | bool) and math.isfinite(value))
+
+
+def _refuse(text: str) -> WrongRequestError:
+    return WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+
+
+def _refuse_cell(place: int, name: str, kind: str, value: Any) -> WrongRequestError:
+    shown = f"{type(value).__name__}" if isinstance(value, int) and not _is_plain(value) else json.dumps(value)
+    return _refuse(f"row {place + 1}: `{name}` must be a {kind} or null; got {shown[:_SHOWN]}")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _list_plain(values: Any) -> list[Any]:
     """Return values as JSON holds them; it has no infinity and no NaN."""
     plain = np.asarray(values).tolist()
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in plain]
-
-
-class _Server(ThreadingHTTPServer):
-    """A server whose threads end with the program."""
-
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], service: Service, most_bytes: int) -> None:
-        self.service, self.most_bytes = service, most_bytes
-        super().__init__(address, _Handler)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Answers GET /health and /schema, POST /predict and /explain."""
-
-    timeout = _PATIENCE
-    server_version = "mercer"
-    protocol_version = "HTTP/1.1"
-    server: "_Server"
-
-    def do_GET(self) -> None:
-        """Answer /health and /schema."""
-        path = urlsplit(self.path).path
-        if path == "/health":
-            self._send(HTTPStatus.OK, {"status": "ok", "rows": self.server.service.count})
-        elif path in ("/schema", "/"):
-            self._send(HTTPStatus.OK, self.server.service.describe())
-        else:
-            self._refuse(HTTPStatus.NOT_FOUND, "there are GET /health and /schema, POST /predict and /explain")
-
-    def do_POST(self) -> None:
-        """Answer /predict and /explain."""
-        answers = {"/predict": self.server.service.predict, "/explain": self.server.service.explain}
-        answer = answers.get(urlsplit(self.path).path)
-        try:
-            content = self._read_body()
-            if answer is None:
-                self._refuse(HTTPStatus.NOT_FOUND, "there are POST /predict and /explain")
-                return
-            self._send(HTTPStatus.OK, answer(content))
-        except _WrongRequestError as wrong:
-            self._refuse(wrong.status, str(wrong))
-        except MercerError as wrong:
-            self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, str(wrong))
-        except TimeoutError:
-            self.close_connection = True
-        except Exception as wrong:  # one wrong request must not end the service
-            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error ({type(wrong).__name__})")
-
-    def _read_body(self) -> Any:
-        """Return the JSON of the body, which is read only if it is small enough."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit():
-            self.close_connection = True
-            raise _WrongRequestError(HTTPStatus.LENGTH_REQUIRED, "the header Content-Length is needed")
-        if int(length) > self.server.most_bytes:
-            # Clients that send the whole body before they listen would see a broken connection instead of the answer.
-            self._discard(min(int(length), _MOST_DISCARDED))
-            self.close_connection = True
-            text = f"the body may have at most {self.server.most_bytes} bytes; got {length}"
-            raise _WrongRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
-        try:
-            return json.loads(self.rfile.read(int(length)))
-        except (ValueError, RecursionError):
-            raise _WrongRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON") from None
-
-    def _discard(self, count: int) -> None:
-        """Read some bytes of a body and forget them."""
-        while count > 0 and (piece := self.rfile.read(min(count, _PIECE))):
-            count -= len(piece)
-
-    def _refuse(self, status: HTTPStatus, text: str) -> None:
-        self._send(status, {"error": text})
-
-    def _send(self, status: HTTPStatus, content: Any) -> None:
-        body = json.dumps(content, ensure_ascii=False, default=str).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Content-Type-Options", "nosniff")
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *values: Any) -> None:
-        """Print nothing for each request: the proxy before the service does."""
-
-
-def make_server(service: Service, host: str, port: int, most_bytes: int) -> ThreadingHTTPServer:
-    """Return a server that is bound to its address and does not answer yet; port 0 takes any free one."""
-    return _Server((host, port), service, most_bytes)
