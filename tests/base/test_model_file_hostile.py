@@ -238,6 +238,24 @@ def test_keys_that_collide_on_purpose_are_refused(path):
     refused(path, "more than 64 keys share one hash; the file is hostile")
 
 
+@pytest.mark.parametrize("kind", ["tuple", "frozenset", "list"])
+def test_parts_that_share_parts_are_refused_by_their_size_as_unfolded(kind, path):
+    """Forty levels of pairs with one part: 3 KB in the file, 2^40 values for whoever prints or hashes them."""
+    node = {"type": "tuple", "items": [1, 2], "id": 0}
+    for level in range(1, 41):
+        pair = [node, {"type": "same", "id": level - 1}]
+        node = {"type": "tuple", "items": [pair, level] if kind == "list" else [*pair, level], "id": level}
+    write_file(path, header_of({"type": "frozenset", "items": [node]} if kind == "frozenset" else node))
+    refused(path, "unfold to more than 16777216; the file is hostile")
+
+
+def test_integers_that_python_would_not_print_are_refused(path):
+    write_file(path, header_of({"type": "int", "hex": "0x" + "f" * 3572}))
+    refused(path, "at most 3571 digits")
+    with pytest.raises(ModelFileError, match="an integer of 20001 bits; at most 14284"):
+        save_plain([2**20000], path)
+
+
 def test_many_small_nodes_that_would_copy_a_large_array_are_refused(path):
     save_plain(scipy.sparse.csr_array(np.ones((1000, 1000))), path)
 

@@ -95,7 +95,8 @@ def load(
         The file to read.
     mmap_mode : {None, "r"}
         ``"r"`` maps the arrays instead of reading them: they are read-only, and processes that load the same file share
-        the memory. The checksums are verified all the same, and the file must then stay as it is.
+        the memory. The checksums are verified all the same, and the file must then stay as it is: where another
+        program shortens it, the system ends this one (SIGBUS).
     key : bytes, str or path-like, default=None
         The secret, or the file that holds it, that the model must be signed with. By default signatures are not
         verified.

@@ -10,13 +10,16 @@ from mercer.errors import ModelFileError
 
 _FLOAT = re.compile(r"nan(?::[0-9a-f]{16})?|-?inf|-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _USUAL_NAN = "7ff8000000000000"
-_INTEGER = re.compile(r"-?0x[0-9a-f]+")
+# Python prints integers of at most 4300 digits: 3571 hexadecimal ones.
+_INTEGER = re.compile(r"-?0x[0-9a-f]{1,3571}")
 _BYTES = re.compile(r"(?:[0-9a-f]{2})*")
 
 
 def _match(pattern: re.Pattern[str], text: Any) -> str:
     if not isinstance(text, str) or pattern.fullmatch(text) is None:
-        raise ModelFileError(f"the header must hold a hexadecimal number here; it holds {str(text)[:40]!r}.")
+        raise ModelFileError(
+            f"the header must hold a hexadecimal number here, of at most 3571 digits; it holds {str(text)[:40]!r}."
+        )
     return text
 
 
@@ -39,6 +42,8 @@ def _parse_float(text: Any) -> float:
 
 @encodes(int)
 def _write_int(value: int, encoder: Encoder, path: str) -> dict[str, Any]:
+    if _INTEGER.fullmatch(hex(value)) is None:
+        raise ModelFileError(f"save: {path} is an integer of {value.bit_length()} bits; at most 14284 can be stored.")
     return {"type": "int", "hex": hex(value)}
 
 

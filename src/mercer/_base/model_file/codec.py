@@ -14,6 +14,9 @@ import numpy as np
 from mercer.errors import ModelFileError
 
 MAX_DEPTH = 100  # levels of values; three Python frames a level stay far below the interpreter's limit
+# Values of a file with every reference replaced by what it refers to: parts that share parts are small in the file and
+# in memory, but whoever walks them (repr, hash, comparison) meets each as often as it is referred to.
+MAX_UNFOLDED = 2**24
 MAX_EXACT = 2**53  # the largest integers that every JSON reader keeps
 
 
@@ -133,7 +136,9 @@ class Decoder:
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self.arrays = arrays
         self._depth = 0
-        self._shared: dict[int, Any] = {}
+        # Complete objects by number, each with its size as unfolded; and the size of all that was decoded so far.
+        self._shared: dict[int, tuple[Any, int]] = {}
+        self._unfolded = 0
         # A reference takes few bytes in the file, but decoding it may copy: the total of decoded bytes is bounded.
         self._budget = 2**26 + 16 * sum(array.nbytes for array in arrays)
 
@@ -141,6 +146,7 @@ class Decoder:
         """Return the object of a node."""
         # JSON has no other types that hold values.
         kind = type(node)
+        self._unfolded += 1
         if kind is not dict and kind is not list:
             return node
         if self._depth == MAX_DEPTH:
@@ -158,6 +164,7 @@ class Decoder:
             raise ModelFileError(
                 f"the header holds a node of unknown type or fields: {str(kind)[:40]!r}, {str(list(node))[:120]}."
             )
+        before = self._unfolded
         value = read(node, self)
         # A node may have an identity although its type does not ask for one:
         # then other nodes refer to it by that number.
@@ -165,14 +172,20 @@ class Decoder:
             number = integer(node["id"], 0, MAX_EXACT)
             if number in self._shared:
                 raise ModelFileError(f"identities must be unique; {number} comes twice.")
-            self._shared[number] = value
+            self._shared[number] = value, self._unfolded - before
         return value
 
     def same(self, number: Any) -> Any:
         """Return the complete object that was given this number earlier."""
         if type(number) is not int or number not in self._shared:
             raise ModelFileError(f"a reference must name an object that is complete; {str(number)[:20]} is not.")
-        return self._shared[number]
+        value, size = self._shared[number]
+        self._unfolded += size
+        if self._unfolded > MAX_UNFOLDED:
+            raise ModelFileError(
+                f"its values share parts so that they unfold to more than {MAX_UNFOLDED}; the file is hostile."
+            )
+        return value
 
     def decode_as(self, node: Node, *types: type) -> Any:
         """Return the object of a node, which must be of one of these types."""
