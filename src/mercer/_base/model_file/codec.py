@@ -15,7 +15,7 @@ from mercer.errors import ModelFileError
 
 MAX_DEPTH = 100  # levels of values; three Python frames a level stay far below the interpreter's limit
 # Values of a file with every reference replaced by what it refers to: parts that share parts are small in the file and
-# in memory, but whoever walks them (repr, hash, comparison) meets each as often as it is referred to.
+# in memory, but code that walks them (repr, hash, comparison) meets each as often as it is referred to.
 MAX_UNFOLDED = 2**24
 MAX_EXACT = 2**53  # the largest integers that every JSON reader keeps
 
