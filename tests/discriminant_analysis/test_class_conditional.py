@@ -179,3 +179,10 @@ def test_a_row_that_no_class_can_have_gets_the_priors():
     assert model.decision_function([[9.0]]) == pytest.approx(np.log(3.0))
     given = ClassConditionalClassifier(HistogramDensity(bins=4), priors=[0.9, 0.1]).fit(X, y)
     assert given.predict([[9.0]]) == ["few"]
+
+
+def test_known_densities_of_rows_say_how_many_columns_there_are():
+    densities = [scipy.stats.multivariate_normal([0.0, 0.0]), scipy.stats.multivariate_normal([4.0, 4.0])]
+    model = ClassConditionalClassifier.from_parameters(densities, [0.5, 0.5])
+    assert model.n_features_in_ == 2
+    assert model.predict([[0.1, 0.2], [3.9, 4.2]]).tolist() == [0, 1]

@@ -372,3 +372,9 @@ def test_streams_give_the_bits_of_the_array(lengths):
     np.testing.assert_array_equal(found.transmat_, wanted.transmat_)
     np.testing.assert_array_equal(found.predict(rows, lengths=lengths), wanted.predict(X, lengths=lengths))
     assert found.score(rows, lengths=lengths) == wanted.score(X, lengths=lengths)
+
+
+def test_lengths_in_the_place_of_targets_that_do_not_fit_are_refused():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.raises(DataError, match=r"lengths that sum to their number; got 2 values\. Pass lengths=\.\.\."):
+        GaussianHMM(2, random_state=0).fit(rows, [20, 20])

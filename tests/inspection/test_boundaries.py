@@ -1,5 +1,7 @@
 """Decision boundaries drawn where scores say, and k-means drawn from its own record."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -80,3 +82,14 @@ def test_panels_of_k_means_show_the_steps_of_one_run_and_its_record():
     assert (np.diff(display.line_.get_ydata()) <= 1e-9).all()
     with pytest.raises(DataError, match="rows must have two columns"):
         KMeansPanelsDisplay(np.zeros((2, 3)), [], [], [])
+
+
+def test_a_frame_is_drawn_without_a_warning_of_its_names():
+    pandas = pytest.importorskip("pandas", reason="the rows are a frame of pandas")
+    X, y = make_blobs(40, 2, centers=2, random_state=0)
+    frame = pandas.DataFrame(X, columns=["width", "height"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = DecisionBoundaryDisplay.from_estimator(LogisticRegression().fit(frame, y), frame)
+    plain = DecisionBoundaryDisplay.compute(LogisticRegression().fit(X, y), X)
+    np.testing.assert_array_equal(display.classes, plain.classes)

@@ -123,3 +123,10 @@ def test_weights_are_repetitions_and_classes_keep_their_names(rows):
 def test_centres_of_another_width_are_refused(rows):
     with pytest.raises(DataError, match=r"centres must be rows of 4 columns; got shape \(2, 3\)"):
         RBFNetworkRegressor(centres=np.ones((2, 3))).fit(rows, rows[:, 0])
+
+
+@pytest.mark.parametrize(("gamma", "dtype"), [(1e308, np.float64), (1e80, np.float32)])
+def test_frequencies_that_overflow_are_refused(gamma, dtype):
+    X = np.ones((5, 2), dtype=dtype)
+    with pytest.raises(ParameterError, match="gamma must leave the frequencies finite in float"):
+        RBFSampler(gamma=gamma, random_state=0).fit(X)

@@ -4,7 +4,10 @@ import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse
+import sklearn.decomposition
 import sklearn.gaussian_process.kernels as theirs
+import sklearn.kernel_approximation
+import sklearn.kernel_ridge
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -220,3 +223,28 @@ def test_bad_hyperparameters_are_refused(rows):
         kernels.as_kernel("gaussian")
     with pytest.raises(ParameterError, match="depends on the data; give rows, or a number"):
         kernels.as_kernel("rbf")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sklearn.kernel_ridge.KernelRidge(kernel=kernels.RBF(1.5)),
+        sklearn.decomposition.KernelPCA(2, kernel=kernels.RBF(1.5)),
+        sklearn.kernel_approximation.Nystroem(kernel=kernels.RBF(1.5), n_components=10, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_kernel_serves_the_estimators_of_scikit_learn(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    named = clone(model).set_params(kernel="rbf", gamma=0.5 / 1.5**2)
+    results = []
+    for one in (model, named):
+        one.fit(X, y)
+        results.append(np.abs(one.predict(X) if hasattr(one, "predict") else one.transform(X)))
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-7, atol=1e-9)
+
+
+def test_equal_kernels_have_equal_hashes():
+    assert hash(kernels.RBF(1.5)) == hash(kernels.RBF(1.5))
+    assert len({kernels.RBF(1.5), kernels.RBF(1.5), kernels.RBF(2.0)}) == 2

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import sklearn.svm
 from scipy.optimize import LinearConstraint, minimize
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, DataTypeError, ParameterError
 from mercer.linear_model import LogisticRegression
 from mercer.svm import SVC, SVR, Hyperplane, LinearSVC, fit_path, margin_width, signed_distances, slacks
 
@@ -262,3 +264,16 @@ def test_a_working_set_keeps_the_other_coefficients_and_their_sum():
         values.append(model.history_["objective"][-1])
         before = b
     assert (np.diff(values) < 0).all()
+
+
+def test_geometry_takes_pipelines_and_machines_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100]
+    ours = make_pipeline(StandardScaler(), SVC(kernel="linear", tol=1e-6)).fit(X, y)
+    scaled = ours[0].transform(X)
+    assert margin_width(ours) == pytest.approx(margin_width(ours[-1]))
+    np.testing.assert_allclose(signed_distances(ours, X), signed_distances(ours[-1], scaled))
+    theirs = sklearn.svm.SVC(kernel="linear", tol=1e-6).fit(scaled, y)
+    assert margin_width(theirs) == pytest.approx(margin_width(ours), rel=1e-3)
+    with pytest.raises(DataTypeError, match="needs coef_, or a kernel of mercer"):
+        margin_width(sklearn.svm.SVC().fit(X, y))

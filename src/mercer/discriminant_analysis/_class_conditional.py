@@ -1,6 +1,8 @@
 """Bayes' rule over any densities: one for each class, fitted to its rows, or known."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,7 +191,9 @@ class ClassConditionalClassifier(JointScores, Estimator):
         self._conclude(outcome)
 
     @classmethod
-    def from_parameters(cls, densities: Any, priors: Any, n_features: int = 1) -> "ClassConditionalClassifier":
+    def from_parameters(
+        cls, densities: Any, priors: Any, n_features: int | None = None
+    ) -> "ClassConditionalClassifier":
         """Return the optimal classifier of known densities.
 
         Parameters
@@ -198,8 +202,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
             A density for each class; of a list, classes are numbered from 0 on.
         priors : array-like of shape (n_classes,)
             Prior probabilities, in the order of the sorted labels.
-        n_features : int, default=1
-            Number of columns.
+        n_features : int or None, default=None
+            Number of columns; None means that of the densities, or 1 where they do not say.
 
         Returns
         -------
@@ -211,7 +215,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
         chosen = class_priors(cls.__name__, priors, np.ones(len(labels)), exact=True)
         densities = [model._choose_density(k, label) for k, label in enumerate(labels)]
         state = ConditionalState(labels, chosen, np.zeros(len(labels)), densities)
-        model.__dict__.update(model._fitted(state) | {"n_features_in_": n_features})
+        width = _find_width(densities) if n_features is None else n_features
+        model.__dict__.update(model._fitted(state) | {"n_features_in_": width})
         return model
 
     def decision_function(self, X: Any) -> Any:
@@ -317,3 +322,16 @@ class ClassConditionalClassifier(JointScores, Estimator):
     def _scorer(self) -> _Scores:
         with np.errstate(divide="ignore"):
             return _Scores(tuple(self.densities_), np.log(self.priors_))
+
+
+def _find_width(densities: Iterable[Any]) -> int:
+    """Return the number of columns that densities say they have; 1 if none does."""
+    for density in densities:
+        inner = getattr(density, "density", density)
+        for name in ("n_features_in_", "n_features", "dim"):
+            width = getattr(inner, name, None)
+            if isinstance(width, Integral):
+                return int(width)
+        if np.ndim(getattr(inner, "mean", 0.0)) == 1:
+            return len(inner.mean)
+    return 1

@@ -191,6 +191,11 @@ class ChainFitting(DensityMixin, LimitedEstimator):
             lengths = find_group_lengths(subject, groups)
         if lengths is None and not given and _are_lengths(second, source.n_rows):
             lengths = second
+        elif second is not None and np.size(second) != source.n_rows:
+            raise DataError(
+                f"{subject}: `y` must have a value for each of the {source.n_rows} rows, which are ignored, or be "
+                f"lengths that sum to their number; got {np.size(second)} values. Pass lengths=..."
+            )
         lengths = read_lengths(subject, lengths, source.n_rows)
         weight = read_weights(subject, to_numpy(sequence_weight), lengths)
         return source, plan_pieces(lengths, weight, count_lanes(self.n_components), source.n_features)

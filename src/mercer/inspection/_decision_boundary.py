@@ -116,7 +116,10 @@ class DecisionBoundaryDisplay:
         # A constant column has no range to take a share of.
         room = margin * np.where(high > low, high - low, 1.0)
         x, y = (np.linspace(low[j] - room[j], high[j] + room[j], resolution) for j in (0, 1))
-        points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        points: Any = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        if hasattr(estimator, "feature_names_in_") and hasattr(X, "columns"):
+            # A frame of the library that the rows came in: the estimator knows its columns by name.
+            points = type(X)(dict(zip(X.columns, points.T, strict=True)))
         names = np.asarray(estimator.classes_)
         # Class names are sorted: their places are indices of colours.
         classes = np.searchsorted(names, estimator.predict(points)).reshape(resolution, resolution)

@@ -16,6 +16,7 @@ from mercer._source import Block, Source
 from mercer._statistic import Moments
 from mercer._stored import Stored, floats
 from mercer._types import Array
+from mercer.errors import ParameterError
 from mercer.kernel_approximation._mapped import FeatureMap
 
 # Values of a tile of waves: 2**17 float64 are 1 MB, which stay in a second-level cache for product, sum and cosine.
@@ -143,12 +144,18 @@ class RBFSampler(FeatureMap):
             variance = float(np.mean(moments.scatter / moments.weight + (mean - mean.mean()) ** 2))
             gamma = 1.0 / (source.n_features * variance) if variance > 0 else 1.0
         generator = np.random.default_rng(seed_sequence(self.random_state))
-        weights = self._draw_frequencies(generator, float(gamma), source.n_features)
+        with np.errstate(over="ignore"):
+            weights = self._draw_frequencies(generator, float(gamma), source.n_features).astype(source.host_dtype)
+        if not np.isfinite(weights).all():
+            raise ParameterError(
+                f"{type(self).__name__}: gamma must leave the frequencies finite in {source.host_dtype}; got {gamma!r}"
+                f". Lower it, or scale the columns."
+            )
         # One phase in each of D equal parts of the circle, in random order: each phase is uniform over the circle, and
         # the term of a product that depends on them, the mean of cos(W^T (x + y) + 2 b), nearly vanishes.
         places = generator.permutation(self.n_components) + generator.uniform(size=self.n_components)
         offset = 2.0 * math.pi * places / self.n_components
-        return WaveState(weights.astype(source.host_dtype), offset.astype(source.host_dtype), float(gamma))
+        return WaveState(weights, offset.astype(source.host_dtype), float(gamma))
 
     def _draw_frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
         if self.kernel == "laplacian":

@@ -97,7 +97,7 @@ class RegularizationNetwork(KernelRidge):
     def _describe(self, state: Any) -> None:
         super()._describe(state)
         dual = np.asarray(self.dual_coef_, dtype=np.float64).reshape(len(self.dual_coef_), -1)
-        fitted = np.asarray(self.predict(self.X_fit_), dtype=np.float64).reshape(dual.shape)
+        fitted = np.asarray(self._make_sum(ready=True).of_rows(self.X_fit_), dtype=np.float64).reshape(dual.shape)
         self.penalty_ = 0.5 * float((dual * fitted).sum())
 
     def response(self, frequencies: Any) -> np.ndarray:

@@ -51,8 +51,19 @@ class Kernel:
     # The hyper-parameters that `theta` may hold, each with a field NAME_bounds.
     _free: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Data classes that compare by value lose their hash, and scikit-learn looks kernels up among names.
+        cls.__hash__ = Kernel.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        """Hash the class alone: equal kernels are of one class, and parameters may change."""
+        return hash(type(self))
+
     def __call__(self, X: Array, Y: Array = None) -> Array:
-        """Return the values k(x, y) of all rows of `X` with all rows of `Y`, or of `X` itself."""
+        """Return k(x, y) of all rows of `X` with all rows of `Y`, or of `X` itself; of two single rows one value."""
+        if Y is not None and getattr(X, "ndim", 2) == 1 and getattr(Y, "ndim", 2) == 1:
+            return self(X[None, :], Y[None, :])[0, 0]
         rows = self.prepare(X)
         return self.between(rows, rows if Y is None else self.prepare(Y, like=rows))
 

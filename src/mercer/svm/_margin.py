@@ -11,19 +11,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, DataTypeError
 
 
 def _compute_norm(model: Any) -> float:
     """Return |w| in feature space, of a machine of two classes: sqrt(b' K b), or the norm of ``coef_``."""
     check_is_fitted(model)
+    if hasattr(model, "steps"):
+        # The hyperplane lies in the space that the last step sees.
+        return _compute_norm(model[-1])
     if len(getattr(model, "classes_", (0, 1))) != 2:
         raise DataError(
             f"{type(model).__name__}: a margin belongs to one hyperplane; got a model of {len(model.classes_)} classes."
             f" Fit two of them."
         )
-    # Linear machines store w itself.
-    if "support_vectors_" not in vars(model):
+    # Linear machines store w itself; machines of other libraries have no kernel that could be asked.
+    if "support_vectors_" not in vars(model) or not hasattr(model, "_values_given"):
+        if not hasattr(model, "coef_"):
+            raise DataTypeError(
+                f"{type(model).__name__}: the length of w needs coef_, or a kernel of mercer; got neither. Fit "
+                f"mercer.svm.SVC, or use a linear kernel."
+            )
         return float(np.linalg.norm(model.coef_))
     if model._values_given:
         raise DataError(
@@ -39,7 +47,7 @@ def margin_width(model: Any) -> float:
 
     Parameters
     ----------
-    model : SVC or LinearSVC
+    model : SVC, LinearSVC, another linear classifier, or a pipeline that ends in one
         Fitted to two classes. The full width between both sides is twice this.
 
     Returns
@@ -62,7 +70,7 @@ def signed_distances(model: Any, X: Any) -> Array:
 
     Parameters
     ----------
-    model : SVC or LinearSVC
+    model : SVC, LinearSVC, another linear classifier, or a pipeline that ends in one
         Fitted to two classes.
     X : array-like or sparse matrix of shape (n, d)
 
