@@ -58,7 +58,7 @@ def test_each_version_of_python_that_is_named_has_passed_the_tests():
     assert named[0] == project["requires-python"].removeprefix(">=3.")
     rows = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
     for minor in named:
-        assert re.search(rf"^\| python3\.{minor} \| passed \|", rows, re.MULTILINE), minor
+        assert re.search(rf"^\| python3\.{minor}(?:, \w+)? \| passed \|", rows, re.MULTILINE), minor
 
 
 def test_the_classifiers_are_known_and_in_order():
