@@ -143,7 +143,7 @@ def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, fl
 
 
 def is_graded(squares: Array) -> bool:
-    """Return whether columns with these sums of squares have spreads so different that units are taken apart."""
+    """Return whether two columns with these sums of squares differ in spread by a factor above _GRADED."""
     squares = squares[squares > 0]
     return squares.size > 1 and bool(squares.max() > _GRADED**2 * squares.min())
 

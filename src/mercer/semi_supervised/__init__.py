@@ -1,4 +1,4 @@
-"""Learning from rows with and without labels; scikit-learn's own."""
+"""Learning from rows where only some have labels; scikit-learn's own."""
 
 from mercer._lazy import load_on_use
 
