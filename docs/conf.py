@@ -21,6 +21,7 @@ extensions = [
     "numpydoc",
     "own_members",
     "plain_docstrings",
+    "experimental_marks",
     "proofs",
     "drawings",
 ]

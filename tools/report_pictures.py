@@ -1,23 +1,25 @@
-"""Photograph the report of the bundled study, light, dark and on a phone, for the documentation.
+"""Photograph the report of the bundled study, light, dark and on a phone, and write its answer into README.md.
 
-Run it after a change of the page: ``python -m tools.report_pictures``. It needs chromium. With the folder of a run as
-argument, the report of that run is made again and photographed, which saves the study.
+Run it after a change of the page or of the study: ``python -m tools.report_pictures``. It needs chromium. With the
+folder of a run as argument, the report of that run is made again and photographed, which saves the study.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from tools.find_browser import find_browser
+from tools.readme_parts import write_part
 
 # Width and height of the phone's picture, in pixels: it ends after the first table.
 PHONE = (390, 1560)
 FOLDER = Path(__file__).parent.parent / "docs" / "_static"
-# Name, width, height, further options, what to change in the page.
+# Name, width, height, further options, what to change in the page. The height ends below the card "Try it".
 SHOTS = (
-    ("report_light", 1180, 1500, (), ("", "")),
-    ("report_dark", 1180, 1500, (), ('<html lang="en">', '<html lang="en" data-colours="dark">')),
+    ("report_light", 1180, 948, (), ("", "")),
+    ("report_dark", 1180, 948, (), ('<html lang="en">', '<html lang="en" data-colours="dark">')),
 )
 
 
@@ -28,13 +30,11 @@ def main() -> None:
         sys.exit("report_pictures: needs chromium on the path")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        program = [sys.executable, "-m", "mercer"]
-        if len(sys.argv) > 1:
-            subprocess.run([*program, "report", sys.argv[1]], check=True)
-            page = (Path(sys.argv[1]) / "report.html").read_text(encoding="utf-8")
-        else:
-            subprocess.run([*program, "run", "--output", str(folder), "--no-open", "--quiet"], check=True)
-            page = (folder / "report.html").read_text(encoding="utf-8")
+        run = Path(sys.argv[1]) if len(sys.argv) > 1 else folder
+        words = ["report", str(run)] if len(sys.argv) > 1 else ["run", "--output", str(run), "--no-open", "--quiet"]
+        subprocess.run([sys.executable, "-m", "mercer", *words], check=True)
+        page = (run / "report.html").read_text(encoding="utf-8")
+        write_part("answer", f"> {json.loads((run / 'run.json').read_text(encoding='utf-8'))['answer']}")
         for name, width, height, options, (old, new) in SHOTS:
             _photograph(chromium, folder, page.replace(old, new, 1) if old else page, name, width, height, options)
         # A window is never narrower than 500 pixels: the phone is a frame inside one.

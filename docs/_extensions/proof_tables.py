@@ -72,6 +72,38 @@ def render_places(models: list[Any]) -> str:
     return "\n".join([*lines, "", *kinds, ""])
 
 
+def render_stable_names() -> str:
+    """The stable names of each module, those of scikit-learn first."""
+    _find_tests()
+    from tools.stable_names import is_scikit_name, is_stable, list_public
+
+    modules: dict[str, list[tuple[bool, str]]] = defaultdict(list)
+    experimental: dict[str, int] = defaultdict(int)
+    for module, name, _ in list_public():
+        if is_stable(module, name):
+            modules[module].append((not is_scikit_name(module, name), name))
+        else:
+            experimental[module] += 1
+    lines = [
+        "| module | stable because scikit-learn has them | stable besides | number of experimental names |",
+        "|---|---|---|---|",
+    ]
+    for module in sorted({*modules, *experimental}):
+        theirs, ours = (
+            _codes([name for own, name in sorted(modules[module]) if own is mine]) for mine in (False, True)
+        )
+        lines.append(f"| `{module}` | {theirs or '-'} | {ours or '-'} | {experimental[module]} |")
+    return "\n".join([*lines, ""])
+
+
+def list_experimental() -> frozenset[str]:
+    """The addresses of the experimental names."""
+    _find_tests()
+    from tools import stable_names
+
+    return stable_names.list_experimental()
+
+
 def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", r"\|")
 

@@ -1,10 +1,21 @@
-"""The directives ``{differences}``, ``{exceptions}`` and ``{places}``: tables that cannot fall behind the code."""
+"""The directives ``{differences}``, ``{exceptions}``, ``{places}`` and ``{stable-names}``.
+
+They make tables that cannot fall behind the code.
+"""
 
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from proof_tables import ROOT, list_models, read_differences, render_differences, render_exceptions, render_places
+from proof_tables import (
+    ROOT,
+    list_models,
+    read_differences,
+    render_differences,
+    render_exceptions,
+    render_places,
+    render_stable_names,
+)
 from sphinx.util.docutils import SphinxDirective
 
 
@@ -45,8 +56,17 @@ class Places(TableDirective):
         return render_places(list_models())
 
 
+class StableNames(TableDirective):
+    """The stable names of each module."""
+
+    def render(self) -> str:
+        self.env.note_dependency(str(ROOT / "tools" / "stable_names.py"))
+        return render_stable_names()
+
+
 def setup(app: Any) -> dict[str, bool]:
     app.add_directive("differences", Differences)
     app.add_directive("exceptions", Exceptions)
     app.add_directive("places", Places)
+    app.add_directive("stable-names", StableNames)
     return {"parallel_read_safe": True}

@@ -55,3 +55,24 @@ def test_exceptions_are_listed_with_class_law_and_reason(tables):
     assert text.count("\n") == 3
     assert "| `Sleepy` | `check_story`, `row order` | It reads the rows as a story. |" in text
     assert tables.render_exceptions([]) == "No class declares an exception.\n"
+
+
+def test_each_module_lists_its_stable_names_and_counts_the_others(tables):
+    text = tables.render_stable_names()
+    (cluster,) = (line for line in text.splitlines() if line.startswith("| `mercer.cluster` |"))
+    scikit, ours, experimental = cluster.removesuffix(" |").split(" | ")[1:]
+    assert "`KMeans`" in scikit
+    assert "`KMedoids`" in ours
+    assert int(experimental) > 0
+    assert "mercer.cluster.PairwiseClustering" in tables.list_experimental()
+
+
+def test_experimental_names_are_marked_below_their_summary(monkeypatch):
+    monkeypatch.syspath_prepend(str(PLACE.parent))
+    marks = importlib.import_module("experimental_marks")
+    summary, more = ["Do this,", "in two lines."], ["", "More."]
+    named, stable = [*summary, *more], ["Do that."]
+    marks.process_docstring(None, "class", "mercer.energy.IsingModel", None, None, named)
+    marks.process_docstring(None, "class", "mercer.cluster.KMeans", None, None, stable)
+    assert named == [*summary, "", marks.MARK, "", *more]
+    assert stable == ["Do that."]

@@ -403,6 +403,130 @@ def sequence_classifier() -> Model:
     return network.fit(X, np.where(y == 1, "high", "low")), X
 
 
+def support_vectors() -> Model:
+    """A support vector machine with balanced classes and a Gaussian kernel."""
+    from mercer.svm import SVC
+
+    X, y = _table()
+    return SVC(C=2.0, class_weight="balanced").fit(X, y), X + 0.1
+
+
+def linear_margin() -> Model:
+    """A linear support vector machine."""
+    from mercer.svm import LinearSVC
+
+    X, y = _table()
+    return LinearSVC(C=0.5).fit(X, y), X
+
+
+def support_regression() -> Model:
+    """Support vector regression."""
+    from mercer.svm import SVR
+
+    X, _ = _table()
+    return SVR(epsilon=0.05).fit(X, X[:, 0] + X[:, 2]), X + 0.1
+
+
+def sparse_coefficients() -> Model:
+    """An elastic net."""
+    from mercer.linear_model import ElasticNet
+
+    X, _ = _table()
+    return ElasticNet(alpha=0.1).fit(X, X[:, 0] + X[:, 2]), X
+
+
+def decision_tree() -> Model:
+    """A decision tree with missing values."""
+    from mercer.tree import DecisionTreeClassifier
+
+    X, y = _table()
+    X = X.copy()
+    X[3, 1] = np.nan
+    return DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y), X
+
+
+def forest() -> Model:
+    """A random forest with rows out of the bag."""
+    from mercer.ensemble import RandomForestClassifier
+
+    X, y = _table()
+    return RandomForestClassifier(12, oob_score=True, random_state=0).fit(X, y), X + 0.1
+
+
+def boosted_histograms() -> Model:
+    """Gradient boosting by histograms."""
+    from mercer.ensemble import HistGradientBoostingRegressor
+
+    X, _ = _table()
+    return HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=2).fit(X, X[:, 0] + X[:, 2]), X + 0.1
+
+
+def boosted_trees() -> Model:
+    """Gradient boosting by exact cuts."""
+    from mercer.ensemble import GradientBoostingClassifier
+
+    X, y = _table()
+    return GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, y), X + 0.1
+
+
+def boosted_stumps() -> Model:
+    """AdaBoost over stumps."""
+    from mercer.ensemble import AdaBoostClassifier
+
+    X, y = _table()
+    return AdaBoostClassifier(n_estimators=4, random_state=0).fit(X, y), X + 0.1
+
+
+def gaussian_process() -> Model:
+    """A Gaussian process with a kernel object."""
+    from mercer.gaussian_process import GaussianProcessRegressor
+    from mercer.kernels import RBF, White
+
+    X, _ = _table()
+    kernel = RBF(1.5) + White(0.1)
+    return GaussianProcessRegressor(kernel, optimizer=None).fit(X, X[:, 0] + X[:, 2]), X + 0.1
+
+
+def kernel_regression() -> Model:
+    """Kernel ridge regression."""
+    from mercer.kernel_ridge import KernelRidge
+
+    X, _ = _table()
+    return KernelRidge(alpha=0.5, kernel="rbf", gamma=0.3).fit(X, X[:, 0] + X[:, 2]), X + 0.1
+
+
+def random_features() -> Model:
+    """Random features of the Gaussian kernel."""
+    from mercer.kernel_approximation import RBFSampler
+
+    X, _ = _table()
+    return RBFSampler(gamma=0.3, n_components=5, random_state=0).fit(X), X
+
+
+def mixture() -> Model:
+    """A mixture of two Gaussians from given means."""
+    from mercer.mixture import GaussianMixture
+
+    X, _ = _table()
+    return GaussianMixture(2, means_init=X[[0, 5]], reg_covar=0.1).fit(X), X
+
+
+def hidden_states() -> Model:
+    """A hidden Markov model with Gaussian emissions."""
+    from mercer.hmm import GaussianHMM
+
+    X, _ = _table()
+    return GaussianHMM(2, n_iter=3, tol=1.0, random_state=0).fit(X), X
+
+
+def encoded_table() -> Model:
+    """Texts, gaps and numbers as blocks of numbers."""
+    from mercer.preprocessing import TableEncoder
+
+    X, _ = _mixed_table()
+    return TableEncoder(sparse_output=False).fit(X), X
+
+
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
 OURS = (
     clusters,
@@ -442,6 +566,21 @@ OURS = (
     canonical_variates,
     random_directions,
     sparse_directions,
+    support_vectors,
+    linear_margin,
+    support_regression,
+    sparse_coefficients,
+    decision_tree,
+    forest,
+    boosted_histograms,
+    boosted_trees,
+    boosted_stumps,
+    gaussian_process,
+    kernel_regression,
+    random_features,
+    mixture,
+    hidden_states,
+    encoded_table,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 

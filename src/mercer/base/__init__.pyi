@@ -1,8 +1,8 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.base.
 from sklearn.base import BaseEstimator as BaseEstimator
 from sklearn.base import BiclusterMixin as BiclusterMixin
-from sklearn.base import ClassifierMixin as ClassifierMixin
 from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
+from sklearn.base import ClassifierMixin as ClassifierMixin
 from sklearn.base import ClusterMixin as ClusterMixin
 from sklearn.base import DensityMixin as DensityMixin
 from sklearn.base import MetaEstimatorMixin as MetaEstimatorMixin

@@ -1,24 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.cluster.
-from sklearn.cluster import OPTICS as OPTICS
-from sklearn.cluster import AffinityPropagation as AffinityPropagation
-from sklearn.cluster import Birch as Birch
-from sklearn.cluster import BisectingKMeans as BisectingKMeans
-from sklearn.cluster import FeatureAgglomeration as FeatureAgglomeration
-from sklearn.cluster import MeanShift as MeanShift
-from sklearn.cluster import SpectralBiclustering as SpectralBiclustering
-from sklearn.cluster import SpectralClustering as SpectralClustering
-from sklearn.cluster import SpectralCoclustering as SpectralCoclustering
-from sklearn.cluster import affinity_propagation as affinity_propagation
-from sklearn.cluster import cluster_optics_dbscan as cluster_optics_dbscan
-from sklearn.cluster import cluster_optics_xi as cluster_optics_xi
-from sklearn.cluster import compute_optics_graph as compute_optics_graph
-from sklearn.cluster import estimate_bandwidth as estimate_bandwidth
-from sklearn.cluster import get_bin_seeds as get_bin_seeds
-from sklearn.cluster import linkage_tree as linkage_tree
-from sklearn.cluster import mean_shift as mean_shift
-from sklearn.cluster import spectral_clustering as spectral_clustering
-from sklearn.cluster import ward_tree as ward_tree
-
 from mercer.cluster._centres.growing_k_means import GrowingKMeans as GrowingKMeans
 from mercer.cluster._centres.k_means import KMeans as KMeans
 from mercer.cluster._centres.kernel_k_means import KernelKMeans as KernelKMeans
@@ -42,3 +22,22 @@ from mercer.cluster._map.self_organizing_map import SelfOrganizingMap as SelfOrg
 from mercer.cluster._medoids.k_medoids import KMedoids as KMedoids
 from mercer.cluster._pairwise.clustering import PairwiseClustering as PairwiseClustering
 from mercer.cluster._pairwise.energy import pairwise_cost as pairwise_cost
+from sklearn.cluster import AffinityPropagation as AffinityPropagation
+from sklearn.cluster import Birch as Birch
+from sklearn.cluster import BisectingKMeans as BisectingKMeans
+from sklearn.cluster import FeatureAgglomeration as FeatureAgglomeration
+from sklearn.cluster import MeanShift as MeanShift
+from sklearn.cluster import OPTICS as OPTICS
+from sklearn.cluster import SpectralBiclustering as SpectralBiclustering
+from sklearn.cluster import SpectralClustering as SpectralClustering
+from sklearn.cluster import SpectralCoclustering as SpectralCoclustering
+from sklearn.cluster import affinity_propagation as affinity_propagation
+from sklearn.cluster import cluster_optics_dbscan as cluster_optics_dbscan
+from sklearn.cluster import cluster_optics_xi as cluster_optics_xi
+from sklearn.cluster import compute_optics_graph as compute_optics_graph
+from sklearn.cluster import estimate_bandwidth as estimate_bandwidth
+from sklearn.cluster import get_bin_seeds as get_bin_seeds
+from sklearn.cluster import linkage_tree as linkage_tree
+from sklearn.cluster import mean_shift as mean_shift
+from sklearn.cluster import spectral_clustering as spectral_clustering
+from sklearn.cluster import ward_tree as ward_tree

@@ -1,8 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.covariance.
-from sklearn.covariance import GraphicalLasso as GraphicalLasso
-from sklearn.covariance import GraphicalLassoCV as GraphicalLassoCV
-from sklearn.covariance import graphical_lasso as graphical_lasso
-
 from mercer.covariance._elliptic_envelope import EllipticEnvelope as EllipticEnvelope
 from mercer.covariance._empirical import EmpiricalCovariance as EmpiricalCovariance
 from mercer.covariance._empirical import log_likelihood as log_likelihood
@@ -16,3 +12,6 @@ from mercer.covariance._robust import fast_mcd as fast_mcd
 from mercer.covariance._shrunk import OAS as OAS
 from mercer.covariance._shrunk import LedoitWolf as LedoitWolf
 from mercer.covariance._shrunk import ShrunkCovariance as ShrunkCovariance
+from sklearn.covariance import GraphicalLasso as GraphicalLasso
+from sklearn.covariance import GraphicalLassoCV as GraphicalLassoCV
+from sklearn.covariance import graphical_lasso as graphical_lasso

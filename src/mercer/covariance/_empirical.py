@@ -361,12 +361,6 @@ class EmpiricalCovariance(CovarianceEstimator):
     _check_exceptions: ClassVar[dict[str, str]] = {
         "check_array_api_input": "the check has fewer rows than columns: no inverse to score by, and the error says so"
     }
-    # 2: ddof and ridge.
-    _file_version: ClassVar[int] = 2
-
-    @classmethod
-    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        return {"ddof": 0, "ridge": 0.0} | state
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         yield from ()

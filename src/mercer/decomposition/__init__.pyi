@@ -1,15 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.decomposition.
-from sklearn.decomposition import DictionaryLearning as DictionaryLearning
-from sklearn.decomposition import LatentDirichletAllocation as LatentDirichletAllocation
-from sklearn.decomposition import MiniBatchDictionaryLearning as MiniBatchDictionaryLearning
-from sklearn.decomposition import MiniBatchSparsePCA as MiniBatchSparsePCA
-from sklearn.decomposition import SparseCoder as SparseCoder
-from sklearn.decomposition import SparsePCA as SparsePCA
-from sklearn.decomposition import dict_learning as dict_learning
-from sklearn.decomposition import dict_learning_online as dict_learning_online
-from sklearn.decomposition import randomized_svd as randomized_svd
-from sklearn.decomposition import sparse_encode as sparse_encode
-
 from mercer.decomposition._applications import denoise as denoise
 from mercer.decomposition._applications import remove_components as remove_components
 from mercer.decomposition._choice import AxesChoice as AxesChoice
@@ -51,3 +40,13 @@ from mercer.decomposition._separation.stability import SourceStability as Source
 from mercer.decomposition._separation.stability import measure_stability as measure_stability
 from mercer.decomposition._truncated_svd import TruncatedSVD as TruncatedSVD
 from mercer.decomposition._whitening import Whitening as Whitening
+from sklearn.decomposition import DictionaryLearning as DictionaryLearning
+from sklearn.decomposition import LatentDirichletAllocation as LatentDirichletAllocation
+from sklearn.decomposition import MiniBatchDictionaryLearning as MiniBatchDictionaryLearning
+from sklearn.decomposition import MiniBatchSparsePCA as MiniBatchSparsePCA
+from sklearn.decomposition import SparseCoder as SparseCoder
+from sklearn.decomposition import SparsePCA as SparsePCA
+from sklearn.decomposition import dict_learning as dict_learning
+from sklearn.decomposition import dict_learning_online as dict_learning_online
+from sklearn.decomposition import randomized_svd as randomized_svd
+from sklearn.decomposition import sparse_encode as sparse_encode

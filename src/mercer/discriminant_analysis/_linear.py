@@ -142,13 +142,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         "covariance_": floats("columns, columns"),
     }
 
-    # 2: ridge and class_weight.
-    _file_version: ClassVar[int] = 2
-
-    @classmethod
-    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        return {"ridge": 0.0, "class_weight": None} | state
-
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
         if self.solver != "eigen":

@@ -1,7 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.ensemble.
-from sklearn.ensemble import BaseEnsemble as BaseEnsemble
-from sklearn.ensemble import RandomTreesEmbedding as RandomTreesEmbedding
-
 from mercer.ensemble._committee.bagging import BaggingClassifier as BaggingClassifier
 from mercer.ensemble._committee.bagging import BaggingRegressor as BaggingRegressor
 from mercer.ensemble._committee.combination import combine_labels as combine_labels
@@ -32,3 +29,5 @@ from mercer.ensemble._reweighting.margins import margin_distribution as margin_d
 from mercer.ensemble._reweighting.margins import margins as margins
 from mercer.ensemble._reweighting.margins import member_labels as member_labels
 from mercer.ensemble._reweighting.soft_ada_boost import RegularizedAdaBoost as RegularizedAdaBoost
+from sklearn.ensemble import BaseEnsemble as BaseEnsemble
+from sklearn.ensemble import RandomTreesEmbedding as RandomTreesEmbedding

@@ -1,10 +1,9 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.gaussian_process.kernels.
-from sklearn.gaussian_process.kernels import RBF as RBF
 from sklearn.gaussian_process.kernels import CompoundKernel as CompoundKernel
 from sklearn.gaussian_process.kernels import ConstantKernel as ConstantKernel
 from sklearn.gaussian_process.kernels import DotProduct as DotProduct
-from sklearn.gaussian_process.kernels import Exponentiation as Exponentiation
 from sklearn.gaussian_process.kernels import ExpSineSquared as ExpSineSquared
+from sklearn.gaussian_process.kernels import Exponentiation as Exponentiation
 from sklearn.gaussian_process.kernels import GenericKernelMixin as GenericKernelMixin
 from sklearn.gaussian_process.kernels import Hyperparameter as Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as Kernel
@@ -13,6 +12,7 @@ from sklearn.gaussian_process.kernels import Matern as Matern
 from sklearn.gaussian_process.kernels import NormalizedKernelMixin as NormalizedKernelMixin
 from sklearn.gaussian_process.kernels import PairwiseKernel as PairwiseKernel
 from sklearn.gaussian_process.kernels import Product as Product
+from sklearn.gaussian_process.kernels import RBF as RBF
 from sklearn.gaussian_process.kernels import RationalQuadratic as RationalQuadratic
 from sklearn.gaussian_process.kernels import StationaryKernelMixin as StationaryKernelMixin
 from sklearn.gaussian_process.kernels import Sum as Sum

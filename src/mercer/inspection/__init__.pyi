@@ -1,8 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.inspection.
-from sklearn.inspection import PartialDependenceDisplay as PartialDependenceDisplay
-from sklearn.inspection import partial_dependence as partial_dependence
-from sklearn.inspection import permutation_importance as permutation_importance
-
 from mercer.inspection._bias_variance import BiasVarianceDisplay as BiasVarianceDisplay
 from mercer.inspection._bias_variance import BullseyeDisplay as BullseyeDisplay
 from mercer.inspection._boosting import BoostingErrorDisplay as BoostingErrorDisplay
@@ -83,3 +79,6 @@ from mercer.inspection._trajectory import TrajectoryDisplay as TrajectoryDisplay
 from mercer.inspection._tree import LeafRegionsDisplay as LeafRegionsDisplay
 from mercer.inspection._tree import StepRegressionDisplay as StepRegressionDisplay
 from mercer.inspection._tree import TreeDisplay as TreeDisplay
+from sklearn.inspection import PartialDependenceDisplay as PartialDependenceDisplay
+from sklearn.inspection import partial_dependence as partial_dependence
+from sklearn.inspection import permutation_importance as permutation_importance

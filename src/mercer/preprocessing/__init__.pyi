@@ -1,4 +1,12 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.preprocessing.
+from mercer.preprocessing._fourier import FourierBasis as FourierBasis
+from mercer.preprocessing._kernel_centerer import KernelCenterer as KernelCenterer
+from mercer.preprocessing._polynomial import PolynomialBasis as PolynomialBasis
+from mercer.preprocessing._radial import RadialBasis as RadialBasis
+from mercer.preprocessing._spline import SplineBasis as SplineBasis
+from mercer.preprocessing._standard_scaler import StandardScaler as StandardScaler
+from mercer.preprocessing._table_encoder import TableEncoder as TableEncoder
+from mercer.preprocessing._word_presence import WordPresence as WordPresence
 from sklearn.preprocessing import Binarizer as Binarizer
 from sklearn.preprocessing import FunctionTransformer as FunctionTransformer
 from sklearn.preprocessing import KBinsDiscretizer as KBinsDiscretizer
@@ -26,12 +34,3 @@ from sklearn.preprocessing import power_transform as power_transform
 from sklearn.preprocessing import quantile_transform as quantile_transform
 from sklearn.preprocessing import robust_scale as robust_scale
 from sklearn.preprocessing import scale as scale
-
-from mercer.preprocessing._fourier import FourierBasis as FourierBasis
-from mercer.preprocessing._kernel_centerer import KernelCenterer as KernelCenterer
-from mercer.preprocessing._polynomial import PolynomialBasis as PolynomialBasis
-from mercer.preprocessing._radial import RadialBasis as RadialBasis
-from mercer.preprocessing._spline import SplineBasis as SplineBasis
-from mercer.preprocessing._standard_scaler import StandardScaler as StandardScaler
-from mercer.preprocessing._table_encoder import TableEncoder as TableEncoder
-from mercer.preprocessing._word_presence import WordPresence as WordPresence

@@ -125,13 +125,6 @@ class TableEncoder(Basis):
     sparse_output: str | bool = parameter(Choice("auto") | Boolean(), default="auto")
     dtype: str | None = parameter(Choice("float32", "float64") | Nothing(), default=None)
 
-    # Version 2 has `text_values`.
-    _file_version: ClassVar[int] = 2
-
-    @classmethod
-    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        return {"text_values": "presence", **state}
-
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Learn categories, words and medians of the training rows.

@@ -1,6 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.svm.
-from sklearn.svm import l1_min_c as l1_min_c
-
 from mercer.svm._hyperplane import Hyperplane as Hyperplane
 from mercer.svm._hyperplane import slacks as slacks
 from mercer.svm._linear_svc import LinearSVC as LinearSVC
@@ -14,3 +12,4 @@ from mercer.svm._one_class import OneClassSVM as OneClassSVM
 from mercer.svm._svc import SVC as SVC
 from mercer.svm._svdd import SVDD as SVDD
 from mercer.svm._svr import SVR as SVR
+from sklearn.svm import l1_min_c as l1_min_c

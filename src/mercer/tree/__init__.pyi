@@ -1,6 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.tree.
-from sklearn.tree import BaseDecisionTree as BaseDecisionTree
-
 from mercer.tree._conditions import Condition as Condition
 from mercer.tree._decision_tree import DecisionTreeClassifier as DecisionTreeClassifier
 from mercer.tree._decision_tree import DecisionTreeRegressor as DecisionTreeRegressor
@@ -26,3 +24,4 @@ from mercer.tree._rules import leaf_regions as leaf_regions
 from mercer.tree._rules import parse_rules as parse_rules
 from mercer.tree._rules import rules as rules
 from mercer.tree._stump import DecisionStump as DecisionStump
+from sklearn.tree import BaseDecisionTree as BaseDecisionTree

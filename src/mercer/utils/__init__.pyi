@@ -10,12 +10,12 @@ from sklearn.utils import TransformerTags as TransformerTags
 from sklearn.utils import all_estimators as all_estimators
 from sklearn.utils import as_float_array as as_float_array
 from sklearn.utils import assert_all_finite as assert_all_finite
+from sklearn.utils import check_X_y as check_X_y
 from sklearn.utils import check_array as check_array
 from sklearn.utils import check_consistent_length as check_consistent_length
 from sklearn.utils import check_random_state as check_random_state
 from sklearn.utils import check_scalar as check_scalar
 from sklearn.utils import check_symmetric as check_symmetric
-from sklearn.utils import check_X_y as check_X_y
 from sklearn.utils import column_or_1d as column_or_1d
 from sklearn.utils import compute_class_weight as compute_class_weight
 from sklearn.utils import compute_sample_weight as compute_sample_weight

@@ -139,17 +139,11 @@ class MiniBatchKMeans(CentreModel):
         "n_steps_": integers(low=0),
         "_state": part("MiniBatchState"),
     }
-    # Version 2 has learning_rate and learning_rate_decay; centres of version 1 are means of their rows.
-    _file_version: ClassVar[int] = 2
     _law_exceptions: ClassVar[dict[str, str]] = {"weights": _DRAWN}
     _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }
-
-    @classmethod
-    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        return {"learning_rate": "mean", "learning_rate_decay": 0.0} | state
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
