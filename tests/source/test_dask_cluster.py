@@ -29,10 +29,10 @@ from tests.laws.subjects import digest, fitted
 
 D = 50
 ROWS = rows_per_block(D)
-RNG = np.random.default_rng(0)
-CENTRES = RNG.normal(size=(6, D)) * 2
-X = CENTRES[RNG.integers(6, size=12 * ROWS + 5)] + RNG.normal(size=(12 * ROWS + 5, D))
-Y = X[:, 0] + RNG.normal(size=len(X))
+CENTRES = np.random.default_rng(0).normal(size=(6, D)) * 2
+NEAREST = np.random.default_rng(1).integers(6, size=12 * ROWS + 5)
+X = CENTRES[NEAREST] + np.random.default_rng(2).normal(size=(12 * ROWS + 5, D))
+Y = X[:, 0] + np.random.default_rng(3).normal(size=len(X))
 
 
 @pytest.fixture(scope="module")
