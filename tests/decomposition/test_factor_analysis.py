@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from mercer.decomposition import FactorAnalysis, rotate_loadings
 from mercer.errors import DataError
 
-LOADINGS = np.random.default_rng(0).normal(size=(2, 6))
+LOADINGS = np.array([[1.5, 1.0, -0.5, 0.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.5, -1.0, 0.5]])
 NOISE = np.array([0.1, 0.3, 0.5, 1.0, 2.0, 0.2])
 X = (
     np.random.default_rng(1).normal(size=(4000, 2)) @ LOADINGS

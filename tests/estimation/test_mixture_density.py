@@ -24,7 +24,7 @@ from mercer.mixture import GaussianMixture
 @pytest.mark.catalogue("DE-06")
 def test_em_over_gaussians_of_rows_ends_where_the_gaussian_mixture_does():
     random = np.random.default_rng(0)
-    X = np.r_[random.normal([-2, 0], [1, 2], (80, 2)), random.normal([3, 1], [2, 1], (120, 2))]
+    X = np.r_[random.normal([-4, 0], [1, 2], (80, 2)), random.normal([5, 1], [2, 1], (120, 2))]
     means = np.array([[-1.0, 0.0], [1.0, 0.0]])
     start = MixtureDensity([MultivariateGaussianDensity(mean, np.eye(2)) for mean in means], [0.5, 0.5])
     fitted = start.fit(X)
