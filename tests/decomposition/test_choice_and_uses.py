@@ -84,7 +84,7 @@ def test_gross_errors_are_parted_from_low_rank_exactly():
     draw = np.random.default_rng(3)
     clean = draw.normal(size=(100, 2)) @ draw.normal(size=(2, 30))
     errors = np.where(draw.uniform(size=clean.shape) < 0.05, 50.0, 0.0)
-    model = RobustPCA(2, tol=1e-5).fit(clean + errors)
+    model = RobustPCA(2, tol=1e-5, max_iter=5000).fit(clean + errors)
     assert model.converged_
     assert np.median(np.abs(model.low_rank_ - clean)) < 0.01
     np.testing.assert_array_equal(np.abs(model.sparse_) > 5, errors > 0)
