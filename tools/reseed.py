@@ -3,21 +3,21 @@
 ``python -m tools.reseed tests/estimation [--seeds 50] [--longest 2]`` runs the test files that draw, once with their
 own seeds and then with others: ``np.random.default_rng(n)``, called from a file of tests, is then made from n and the
 number of the run. Tests that take longer than ``--longest`` seconds in the first run, or fail in it, are left out of
-later ones. A test that holds for the data of one seed alone says why: ``@pytest.mark.fixed_seed("reason")``. Other
-options are passed to pytest, such as ``-n 2``.
+later ones. A test that holds for the data of one seed alone says why: ``@pytest.mark.fixed_seed("reason")``.
 """
 
 import argparse
 import collections
+import contextlib
 import inspect
-import subprocess
+import io
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+FOLDER = "tests"
 DRAWING = "default_rng"
 
 
@@ -30,20 +30,18 @@ def derive_generator(make, seed, run):
 
 
 class Reseeding:
-    """A pytest plugin that derives the generators of tests, and writes seconds, outcome and name of each test."""
+    """A pytest plugin that derives the generators of tests, and keeps the seconds and the failure of each test."""
 
-    def __init__(self, config):
-        self.run, self.file = config.getoption("--reseed"), config.getoption("--reseed-file")
-        self.folder = str(config.rootpath / "tests")
-        self.writes = self.file and not hasattr(config, "workerinput")
-        left_out = config.getoption("--reseed-leave-out")
-        self.left_out = set(Path(left_out).read_text(encoding="utf-8").splitlines()) if left_out else set()
+    def __init__(self, run, left_out=()):
+        self.run, self.left_out, self.outcomes = run, left_out, {}
         self.make = np.random.default_rng
-        np.random.default_rng = self.draw
 
     def draw(self, seed=None):
-        caller = inspect.currentframe().f_back.f_code.co_filename
-        return derive_generator(self.make, seed, self.run if caller.startswith(self.folder) else 0)
+        caller = Path(inspect.currentframe().f_back.f_code.co_filename)
+        return derive_generator(self.make, seed, self.run if caller.is_relative_to(Path(FOLDER).resolve()) else 0)
+
+    def pytest_configure(self):
+        np.random.default_rng = self.draw
 
     def pytest_unconfigure(self):
         np.random.default_rng = self.make
@@ -57,47 +55,31 @@ class Reseeding:
 
     def pytest_collectreport(self, report):
         if report.failed:
-            self.write(0.0, "failed", report.nodeid)
+            self.outcomes[report.nodeid] = 0.0, "the file cannot be imported"
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call" or report.failed:
-            self.write(report.duration, report.outcome, report.nodeid)
-
-    def write(self, seconds, outcome, name):
-        if self.writes:
-            with open(self.file, "a", encoding="utf-8") as file:
-                file.write(f"{seconds:.3f}\t{outcome}\t{name}\n")
-
-
-def pytest_addoption(parser):
-    parser.addoption("--reseed", type=int, help="the number of the run; 0 keeps the seeds")
-    parser.addoption("--reseed-file", help="write seconds, outcome and name of each test to this file")
-    parser.addoption("--reseed-leave-out", help="a file with the names of tests that are not run")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config):
-    if config.getoption("--reseed") is not None:
-        config.pluginmanager.register(Reseeding(config))
+            crash = getattr(report.longrepr, "reprcrash", None)
+            lines = (crash.message if crash else str(report.longrepr)).splitlines()
+            # NumPy's messages begin on the second line.
+            said = next((line for line in lines if line.strip() not in ("", "AssertionError:")), "no message")
+            self.outcomes[report.nodeid] = report.duration, said if report.failed else None
 
 
 def list_drawing_files(paths):
-    """Return the test files in paths that draw, with their own hands: their text names the generator."""
+    """Return the test files of paths whose text names the generator."""
     files = [file for path in map(Path, paths) for file in (path.rglob("test_*.py") if path.is_dir() else [path])]
     return sorted(str(file) for file in files if DRAWING in file.read_text(encoding="utf-8"))
 
 
-def run_once(files, run, left_out, options):
-    """Run the tests of the files, and return the seconds and the outcome of each by name."""
-    with tempfile.TemporaryDirectory() as folder:
-        out, names = Path(folder, "outcomes"), Path(folder, "left_out")
-        out.touch()
-        names.write_text("\n".join(left_out), encoding="utf-8")
-        plugin = ["-p", "tools.reseed", "--reseed", str(run), "--reseed-file", out, "--reseed-leave-out", names]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, *options, *files]
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        lines = [line.split("\t", 2) for line in out.read_text(encoding="utf-8").splitlines()]
-    return {name: (float(seconds), outcome) for seconds, outcome, name in lines}
+def run_once(files, run, left_out=()):
+    """Run the tests of the files, and return the seconds of each by name, with what it said if it failed."""
+    for name in [name for name in sys.modules if name.split(".")[0] == FOLDER]:
+        del sys.modules[name]  # data of modules are drawn anew
+    plugin = Reseeding(run, left_out)
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], plugins=[plugin])
+    return plugin.outcomes
 
 
 def main():
@@ -105,21 +87,20 @@ def main():
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--longest", type=float, default=2.0)
-    arguments, options = parser.parse_known_args()
+    arguments = parser.parse_args()
     files = list_drawing_files(arguments.paths)
-    first = run_once(files, 0, (), options)
-    left_out = {
-        name for name, (seconds, outcome) in first.items() if seconds > arguments.longest or outcome == "failed"
-    }
-    failures = collections.defaultdict(list)
-    for run in range(1, arguments.seeds + 1):
-        for name, (_, outcome) in run_once(files, run, left_out, options).items():
-            if outcome == "failed":
-                failures[name].append(run)
+    first = run_once(files, 0)
+    left_out = {name for name, (seconds, failure) in first.items() if failure or seconds > arguments.longest}
     for name in sorted(left_out):
-        print(f"left out: {name} ({'fails with its seed' if first[name][1] == 'failed' else 'too long'})")
-    for name, runs in sorted(failures.items()):
-        print(f"fails in {len(runs)} of {arguments.seeds} runs: {name} {runs[:6]}")
+        print(f"left out: {name}: {first[name][1] or 'too long'}", flush=True)
+    failures = collections.Counter()
+    for run in range(1, arguments.seeds + 1):
+        for name, (_, failure) in run_once(files, run, left_out).items():
+            if failure:
+                failures[name] += 1
+                print(f"run {run}: {name}: {failure}", flush=True)
+    for name, count in sorted(failures.items()):
+        print(f"fails in {count} of {arguments.seeds} runs: {name}")
     print(f"{len(first) - len(left_out)} tests of {len(files)} files, {arguments.seeds} seeds, {len(failures)} fail.")
     return int(bool(failures))
 

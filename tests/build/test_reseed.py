@@ -20,7 +20,7 @@ def test_of_any_data():
     assert len(X) == 3
 
 def test_of_constants():
-    assert X[0] == 0.6369616873214543
+    assert float(X[0]) == 0.6369616873214543
 
 @pytest.mark.fixed_seed("a record of NumPy's bits")
 def test_of_one_seed_with_a_reason():
@@ -34,14 +34,22 @@ def test_that_fails_anyway():
 def test_a_test_that_needs_its_seed_is_listed(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_example.py").write_text(TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  fixed_seed(reason): its seed matters\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\naddopts = --import-mode=importlib\nmarkers =\n  fixed_seed(reason): its seed matters\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-m", "tools.reseed", "tests", "--seeds", "2"]
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     place = "tests/test_example.py::"
+
+    def said(run):
+        number = derive_generator(np.random.default_rng, 0, run).random()
+        return f"assert {number} == 0.6369616873214543"
+
     assert ended.stdout.splitlines() == [
-        f"left out: {place}test_that_fails_anyway (fails with its seed)",
-        f"fails in 2 of 2 runs: {place}test_of_constants [1, 2]",
+        f"left out: {place}test_that_fails_anyway: assert False",
+        *(f"run {run}: {place}test_of_constants: {said(run)}" for run in (1, 2)),
+        f"fails in 2 of 2 runs: {place}test_of_constants",
         "3 tests of 1 files, 2 seeds, 1 fail.",
     ]
     assert ended.returncode == 1
