@@ -106,9 +106,12 @@ def test_correlated_background_defeats_the_nearest_mean_and_not_the_linear_discr
     signal = np.zeros(d)
     signal[0] = 1.5
     common = 0.2 * np.eye(d) + 4.0 * np.ones((d, d))
-    for covariance, gain in ((common, 0.3), (np.eye(d), None)):
-        X, y = gaussians(2000, [0 * signal, signal], covariance, seed=1)
-        test, truth = gaussians(2000, [0 * signal, signal], covariance, seed=2)
+    # The best accuracies are 0.948 and 0.643; their difference on 16 000 rows has a standard deviation of 0.005.
+    for covariance, gain in ((common, 0.285), (np.eye(d), None)):
+        X, y = gaussians(8000, [0 * signal, signal], covariance, seed=1)
+        # The true means, for errors of the means along the background would turn the plane between them.
+        X = X + np.array([0 * signal, signal])[y] - np.array([X[y == one].mean(axis=0) for one in (0, 1)])[y]
+        test, truth = gaussians(8000, [0 * signal, signal], covariance, seed=2)
         linear = LinearDiscriminantAnalysis().fit(X, y).score(test, truth)
         nearest = NearestCentroid().fit(X, y).score(test, truth)
         assert linear - nearest > gain if gain else abs(linear - nearest) < 0.02

@@ -12,7 +12,11 @@ from mercer.hmm._gaussian_emission import GaussianEmission
 
 STATES = np.repeat(np.random.default_rng(0).integers(0, 2, 60), 10)
 GAUSSIAN = np.random.default_rng(1).normal(size=(600, 2)) + 3.0 * STATES[:, None]
-GROUPED = GAUSSIAN + [0.0, 8.0] * np.random.default_rng(3).integers(0, 2, (600, 1))
+# States and the groups within them are told apart by a column each.
+GROUPED = (
+    np.random.default_rng(1).normal(size=(600, 2))
+    + np.c_[20.0 * STATES, 8.0 * np.random.default_rng(3).integers(0, 2, 600)]
+)
 COUNTS = np.random.default_rng(2).poisson(1.0 + 4.0 * STATES[:, None] * [1.0, 0.5]).astype(float)
 MODELS = {
     **{kind: (GaussianHMM(2, kind, random_state=0), GAUSSIAN) for kind in ("spherical", "diag", "full", "tied")},

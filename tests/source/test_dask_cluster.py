@@ -55,7 +55,7 @@ def mercer_keys(client):
     return client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "mercer" in str(k)])
 
 
-def eventually(condition, seconds=120.0):
+def eventually(condition, seconds=300.0):
     """Return whether a condition comes true; the limit only ends a test that fails."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:

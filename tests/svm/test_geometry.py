@@ -118,12 +118,14 @@ def test_slacks_are_those_of_the_primal_program(C):
     costs = C * np.where(side > 0, 2.5, 1.0)
     xi, value = solve_primal(X, side, costs)
     model = SVC(C=C, kernel="linear", class_weight=factors, tol=1e-9).fit(X, labels)
-    np.testing.assert_allclose(slacks(model, X, labels), xi, atol=1e-5)
+    alpha = np.zeros(20)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    # Coefficients between their bounds fix the threshold; without one, slacks of one sum are many.
+    if ((alpha > 1e-6 * costs) & (alpha < (1 - 1e-6) * costs)).any():
+        np.testing.assert_allclose(slacks(model, X, labels), xi, atol=1e-5)
     assert 0.5 / margin_width(model) ** 2 + costs @ slacks(model, X, labels) == pytest.approx(value, rel=1e-7)
     assert -model.history_["objective"][-1] == pytest.approx(value, rel=1e-6)
     # A row has a positive slack only if its coefficient is at the bound.
-    alpha = np.zeros(20)
-    alpha[model.support_] = np.abs(model.dual_coef_[0])
     assert (slacks(model, X, labels)[alpha < costs - 1e-9] <= 1e-7).all()
 
 
