@@ -30,7 +30,7 @@ def test_centres_are_means_of_their_rows_and_widths_their_spread_or_the_nearest_
     labels = squares(X, centres).argmin(axis=1)
     for cluster, centre in enumerate(centres):
         own = X[labels == cluster]
-        np.testing.assert_allclose(centre, own.mean(axis=0), rtol=1e-6)
+        np.testing.assert_allclose(centre / X.std(axis=0), own.mean(axis=0) / X.std(axis=0), rtol=1e-6, atol=1e-6)
         if len(own) > 1:
             expected = np.sqrt(((own - centre) ** 2).sum(axis=1).mean())
             assert spread.widths_[cluster] == pytest.approx(expected, rel=1e-6)

@@ -14,7 +14,7 @@ from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
 X = np.random.default_rng(0).normal(size=(900, 6)) @ np.random.default_rng(1).normal(size=(6, 6)) + 4.0
 Y = X @ np.random.default_rng(2).normal(size=(6, 2)) + np.random.default_rng(3).normal(size=(900, 2))
-WEIGHT = np.random.default_rng(4).integers(0, 4, 900).astype(float)
+WEIGHT = (np.arange(900.0) + 1) % 4
 CUTS = [slice(0, 3), slice(3, 400), slice(400, 401), slice(401, 900)]
 MODELS = [
     LinearRegression(),
