@@ -37,7 +37,7 @@ class Reseeding:
         self.make = np.random.default_rng
 
     def draw(self, seed=None):
-        caller = Path(inspect.currentframe().f_back.f_code.co_filename)
+        caller = Path(inspect.stack(0)[1].filename)
         return derive_generator(self.make, seed, self.run if caller.is_relative_to(Path(FOLDER).resolve()) else 0)
 
     def pytest_configure(self):
@@ -93,7 +93,7 @@ def main():
     left_out = {name for name, (seconds, failure) in first.items() if failure or seconds > arguments.longest}
     for name in sorted(left_out):
         print(f"left out: {name}: {first[name][1] or 'too long'}", flush=True)
-    failures = collections.Counter()
+    failures: collections.Counter[str] = collections.Counter()
     for run in range(1, arguments.seeds + 1):
         for name, (_, failure) in run_once(files, run, left_out).items():
             if failure:
