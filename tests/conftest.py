@@ -2,9 +2,11 @@
 
 import gc
 import os
+import random
 import signal
 
 import hypothesis
+import pytest
 
 # Threads of OpenMP (in scikit-learn, torch and peers) wait asleep. By default they spin for milliseconds after each
 # loop, which takes the cores from the other processes that run tests. OpenMP reads this when it is first loaded.
@@ -28,6 +30,20 @@ hypothesis.settings.load_profile("tests")
 # neither while they are made nor later: fits that measure their memory collect garbage first, which took most of their
 # time.
 gc.disable()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and tests within a file, in random order")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Shuffle files, and tests within each: fixtures of a file are still made once."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        order = random.Random(seed)
+        ranks = {path: order.random() for path in dict.fromkeys(item.path for item in items)}
+        items.sort(key=lambda item: (ranks[item.path], order.random()))
 
 
 def pytest_collection_finish():

@@ -16,6 +16,9 @@ MOST_NATIVE_ARGUMENTS = 12  # arrays that travel together are one record
 SOURCE_SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu", ".build", ".md"}
 NAMELESS = {"utils", "helpers", "common", "misc"}
 CLASS_SWAP = re.compile(r"\.__class__\s*=[^=]")
+GENERATORS = {"default_rng", "RandomState", "Generator"}
+# What numpy.random has besides functions that draw from the one generator of the process.
+OWN_STATE = {*GENERATORS, "SeedSequence", "BitGenerator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
 
 
@@ -34,6 +37,25 @@ def list_breaches(path):
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from list_function_breaches(node, place)
+
+
+def list_shared_draws(tree, place):
+    """Yield a sentence for each generator that the tests of a file share: their data would depend on their order."""
+    for node in [*tree.body, *(one for top in tree.body if isinstance(top, ast.ClassDef) for one in top.body)]:
+        value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in GENERATORS:
+            yield (
+                f"{place}:{node.lineno}: each test makes its own random generator; got {ast.unparse(node)!r} for the "
+                "whole file. Move it into the tests that draw from it."
+            )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            module, name = ast.unparse(node.func.value), node.func.attr
+            if module in ("np.random", "numpy.random") and name not in OWN_STATE:
+                yield (
+                    f"{place}:{node.lineno}: tests draw from a generator of their own, not from that of the process; "
+                    f"got {ast.unparse(node.func)!r}. Use np.random.default_rng(seed)."
+                )
 
 
 def list_function_breaches(node, place):
@@ -64,7 +86,10 @@ def describe_sizes():
 def main():
     files = sorted((ROOT / "src").rglob("*.py"))
     breaches = [sentence for path in files for sentence in list_breaches(path.resolve())]
-    print("\n".join(breaches) or f"The house rules hold in {len(files)} files. {describe_sizes()}")
+    tests = sorted(path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+    for path in tests:
+        breaches += list_shared_draws(ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT))
+    print("\n".join(breaches) or f"The house rules hold in {len(files) + len(tests)} files. {describe_sizes()}")
     return int(bool(breaches))
 
 

@@ -12,9 +12,14 @@ from mercer.cluster import KMeans
 from mercer.linear_model import LogisticRegression, Ridge
 from mercer.preprocessing import PolynomialBasis, TableEncoder
 
-RNG = np.random.default_rng(0)
-FRAME = pandas.DataFrame({"a": RNG.normal(size=300), "b": RNG.normal(size=300), "c": RNG.choice(["u", "v"], 300)})
-Y = 3 * FRAME["a"] - 2 * (FRAME["c"] == "u") + 0.01 * RNG.normal(size=300)
+FRAME = pandas.DataFrame(
+    {
+        "a": np.random.default_rng(0).normal(size=300),
+        "b": np.random.default_rng(1).normal(size=300),
+        "c": np.random.default_rng(2).choice(["u", "v"], 300),
+    }
+)
+Y = 3 * FRAME["a"] - 2 * (FRAME["c"] == "u") + 0.01 * np.random.default_rng(3).normal(size=300)
 
 
 def test_shares_of_a_linear_model_are_coefficients_times_differences():

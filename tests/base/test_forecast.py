@@ -18,10 +18,10 @@ from mercer.decomposition import PCA, IncrementalPCA
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(6, 8))[RNG.integers(0, 6, 140_000)] * 4 + RNG.normal(size=(140_000, 8))
-Y = X @ np.arange(8.0) + RNG.normal(size=len(X))
-LABELS = np.array(["ash", "oak"])[(Y + 3 * RNG.normal(size=len(X)) > 0).astype(int)]
+GROUPS = np.random.default_rng(0).integers(0, 6, 140_000)
+X = np.random.default_rng(1).normal(size=(6, 8))[GROUPS] * 4 + np.random.default_rng(2).normal(size=(140_000, 8))
+Y = X @ np.arange(8.0) + np.random.default_rng(3).normal(size=len(X))
+LABELS = np.array(["ash", "oak"])[(Y + 3 * np.random.default_rng(4).normal(size=len(X)) > 0).astype(int)]
 
 
 def peak(model, *data):

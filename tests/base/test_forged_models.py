@@ -33,9 +33,8 @@ from mercer.tree import DecisionTreeClassifier, MultiwayTreeClassifier
 from tools.fuzzing.files.forgery import Original, forge
 from tools.fuzzing.files.outcome import try_file
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(60, 4))
-Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=60) > 0, "yes", "no")
+X = np.random.default_rng(0).normal(size=(60, 4))
+Y = np.where(X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=60) > 0, "yes", "no")
 
 
 def forge_array(model, attribute, change, path):

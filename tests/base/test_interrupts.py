@@ -17,8 +17,7 @@ from mercer.linear_model import LogisticRegression, Ridge
 from mercer.tree import DecisionTreeClassifier
 from tests.laws.subjects import digest, fitted, outputs
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(60, 3))
+X = np.random.default_rng(0).normal(size=(60, 3))
 Y = (X[:, 0] > 0).astype(int)
 MODELS = {
     "Ridge": Ridge,

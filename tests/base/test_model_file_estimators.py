@@ -35,9 +35,8 @@ from mercer._base.model_file.registry import class_of, function_of, key_of_class
 from mercer.errors import ModelFileError
 from tests.base.model_file_workshop import assert_same, rewrite_header
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.random((60, 4))
-Y = (X[:, 0] + 0.3 * RANDOM.random(60) > 0.6).astype(int)
+X = np.random.default_rng(0).random((60, 4))
+Y = (X[:, 0] + 0.3 * np.random.default_rng(1).random(60) > 0.6).astype(int)
 TARGET = X @ [1.0, -2.0, 0.5, 0.0] + 1
 HOLES = np.where(X > 0.9, np.nan, X)
 FRAME = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.5, "u", "v"), "c": pd.Categorical(["x", "y", "z"] * 20)})

@@ -66,9 +66,10 @@ def test_what_can_be_signed_and_saved_can_be_loaded(path, monkeypatch):
 
 def test_a_key_may_be_a_file(path, tmp_path):
     (tmp_path / "key").write_bytes(KEY)
-    mercer.save(Ridge().fit(X, Y), path, key=tmp_path / "key")
-    mercer.load(path, key=str(tmp_path / "key"))
-    mercer.load(path, key=KEY)
+    model = Ridge().fit(X, Y)
+    mercer.save(model, path, key=tmp_path / "key")
+    for key in (str(tmp_path / "key"), KEY):
+        np.testing.assert_array_equal(mercer.load(path, key=key).coef_, model.coef_)
 
 
 def test_another_key_is_refused_with_both_ids(path):

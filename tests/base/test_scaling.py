@@ -31,9 +31,8 @@ EXPONENTS = {
     "DBSCAN at worst": 2,
     "DBSCAN in the plane": 1,
 }
-RNG = np.random.default_rng(0)
-LONG = RNG.normal(size=(400_000, 16))
-SIGNS = (LONG[:, 0] + RNG.normal(size=len(LONG)) > 0).astype(float)
+LONG = np.random.default_rng(0).normal(size=(400_000, 16))
+SIGNS = (LONG[:, 0] + np.random.default_rng(1).normal(size=len(LONG)) > 0).astype(float)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,7 @@ def test_a_forecast_knows_what_more_workers_would_bring():
 
 @pytest.mark.catalogue("WF-10")
 def test_a_gradient_summed_over_workers_is_that_of_one_worker():
-    statistic = LossGradient(Logistic(), RNG.normal(size=(1, 17)))
+    statistic = LossGradient(Logistic(), np.random.default_rng(2).normal(size=(1, 17)))
     alone, *shared = (open_source(LONG, SIGNS, threads=workers).reduce(statistic) for workers in (1, 2, 5))
     for sums in shared:
         assert sums.value == alone.value

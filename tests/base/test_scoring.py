@@ -8,7 +8,6 @@ from sklearn.metrics import accuracy_score, r2_score
 from mercer._base.scoring import ClassifierMixin, RegressorMixin, compute_accuracy, compute_determination
 from tests.laws.subjects import public_estimators
 
-RANDOM = np.random.default_rng(0)
 LABELS = {
     "integers": np.array([0, 2, 1, 1, 0]),
     "texts": np.array(["b", "a", "a", "c", "b"]),
@@ -41,7 +40,7 @@ def test_the_determination_of_a_worked_example_is_a_half():
 @pytest.mark.parametrize("rows", [2, 30, 1001])
 @pytest.mark.parametrize("kind", ["numbers", "float32", "integers", "columns"])
 def test_the_determination_is_that_of_scikit_learn_to_the_last_bit(rows, kind):
-    y, predicted = RANDOM.normal(size=(2, rows)) * 10.0
+    y, predicted = np.random.default_rng(0).normal(size=(2, rows)) * 10.0
     if kind == "columns":
         y, predicted = np.column_stack([y, predicted]), np.column_stack([predicted, y])
     else:

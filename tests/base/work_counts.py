@@ -19,11 +19,10 @@ from mercer.kernel_approximation import RBFSampler
 from mercer.kernels import RBF
 from mercer.linear_model import LogisticRegression
 
-RNG = np.random.default_rng(0)
-ROWS = RNG.normal(size=(800, 8))
-SIGNS = (ROWS[:, 0] + RNG.normal(size=len(ROWS)) > 0).astype(float)
-WIDE = RNG.normal(size=(400, 80))
-PLANE = RNG.uniform(size=(1000, 2))
+ROWS = np.random.default_rng(0).normal(size=(800, 8))
+SIGNS = (ROWS[:, 0] + np.random.default_rng(1).normal(size=len(ROWS)) > 0).astype(float)
+WIDE = np.random.default_rng(2).normal(size=(400, 80))
+PLANE = np.random.default_rng(3).uniform(size=(1000, 2))
 WAVES = {number: RBFSampler(n_components=number, random_state=0, n_jobs=1).fit(ROWS[:100]) for number in (32, 128)}
 
 

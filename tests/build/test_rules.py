@@ -85,3 +85,22 @@ def test_a_swap_of_classes_and_a_private_import_are_found(tmp_path, monkeypatch)
     file = tmp_path / "module.py"
     file.write_text("from sklearn.utils._param_validation import Interval\nmodel.__class__ = Other\n")
     assert len([*house_rules.list_breaches(file)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("RNG = np.random.default_rng(0)", "got 'RNG = np.random.default_rng(0)' for the whole file"),
+        ("class TestIt:\n    random = RandomState(3)", "each test makes its own random generator"),
+        ("def test_it():\n    np.random.seed(0)", "got 'np.random.seed'. Use np.random.default_rng(seed)."),
+        ("X = numpy.random.normal(size=3)", "not from that of the process; got 'numpy.random.normal'"),
+    ],
+)
+def test_draws_that_tests_share_are_found(text, words):
+    [sentence] = house_rules.list_shared_draws(ast.parse(text), Path("tests/test_example.py"))
+    assert words in sentence
+
+
+def test_a_generator_of_one_test_or_of_one_constant_is_allowed():
+    text = "X = np.random.default_rng(0).normal(size=3)\ndef test_it():\n    random = np.random.default_rng(0)"
+    assert [*house_rules.list_shared_draws(ast.parse(text), Path("tests/test_example.py"))] == []

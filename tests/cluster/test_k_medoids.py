@@ -13,8 +13,7 @@ from mercer.cluster._row_distances import GivenDistances
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 from mercer.watch import Checkpoint
 
-DRAW = np.random.default_rng(0)
-X = DRAW.normal(size=(120, 3))
+X = np.random.default_rng(0).normal(size=(120, 3))
 METHODS = ("fasterpam", "pam", "alternate", "clara")
 
 
@@ -67,7 +66,7 @@ def test_no_swap_helps_at_the_end(method, k):
 @pytest.mark.parametrize("k", [1, 2, 5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_change_of_every_swap_is_what_a_recount_says(k, weighted):
-    D, weight = cdist(X, X), DRAW.integers(0, 3, size=120).astype(float) if weighted else None
+    D, weight = cdist(X, X), np.random.default_rng(1).integers(0, 3, size=120).astype(float) if weighted else None
     board = Board(GivenDistances(D), weight, 1)
     medoids = board.candidates[:k]
     board.place(medoids)
@@ -94,7 +93,7 @@ def test_one_far_outlier_moves_the_mean_and_not_the_medoid():
 
 @pytest.mark.parametrize("method", ["fasterpam", "pam", "alternate"])
 def test_weights_are_repetitions_and_rows_without_weight_are_no_medoids(method):
-    weight = DRAW.integers(0, 4, size=120)
+    weight = np.random.default_rng(1).integers(0, 4, size=120)
     weighted = KMedoids(4, method=method, init="build").fit(X, sample_weight=weight)
     repeated = KMedoids(4, method=method, init="build").fit(X.repeat(weight, axis=0))
     assert weighted.inertia_ == pytest.approx(repeated.inertia_)

@@ -12,7 +12,6 @@ from mercer.cluster import cut_linkage, linkage
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 
 METHODS = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
-DRAW = np.random.default_rng(0)
 
 
 def partition(labels):
@@ -35,7 +34,7 @@ def test_four_points_on_a_line_merge_as_by_hand():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [2, 3, 65, 400])
 def test_the_matrix_is_scipys_from_rows_and_from_distances(method, n):
-    X = DRAW.normal(size=(n, 4))
+    X = np.random.default_rng(0).normal(size=(n, 4))
     expected = hierarchy.linkage(X, method)
     for given in (X, pdist(X)):
         found = linkage(given, method)
@@ -46,7 +45,7 @@ def test_the_matrix_is_scipys_from_rows_and_from_distances(method, n):
 @pytest.mark.parametrize("method", METHODS)
 def test_many_calls_and_packing_again_change_nothing(method, monkeypatch):
     """A fit that is cut into many native calls gives the bits of a fit in one."""
-    X = DRAW.normal(size=(300, 3))
+    X = np.random.default_rng(0).normal(size=(300, 3))
     whole = linkage(X, method)
     monkeypatch.setattr("mercer.cluster._hierarchy.merging._WORK", 4000)
     assert np.array_equal(linkage(X, method), whole)
@@ -54,7 +53,7 @@ def test_many_calls_and_packing_again_change_nothing(method, monkeypatch):
 
 @pytest.mark.parametrize("method", ["single", "complete", "average", "weighted"])
 def test_any_metric_gives_scipys_matrix(method):
-    X = DRAW.normal(size=(80, 4))
+    X = np.random.default_rng(0).normal(size=(80, 4))
     for metric in ("cityblock", "cosine", "seuclidean", "mahalanobis", lambda a, b: float(np.abs(a - b).max())):
         expected = hierarchy.linkage(X, method, metric)
         found = linkage(X, method, metric)
@@ -65,7 +64,7 @@ def test_any_metric_gives_scipys_matrix(method):
 @pytest.mark.catalogue("CL-07")
 @pytest.mark.parametrize("method", METHODS)
 def test_heights_equal_the_linkage_of_the_two_clusters_recomputed(method):
-    X = DRAW.normal(size=(25, 3))
+    X = np.random.default_rng(0).normal(size=(25, 3))
     Z = linkage(X, method)
     members, middle = {i: [i] for i in range(25)}, {i: X[i] for i in range(25)}
     for i, (a, b, height, size) in enumerate(Z):
@@ -87,7 +86,7 @@ def test_heights_equal_the_linkage_of_the_two_clusters_recomputed(method):
 
 @pytest.mark.catalogue("CL-07")
 def test_a_ward_merge_raises_the_sum_of_squares_by_half_its_squared_height():
-    X = DRAW.normal(size=(30, 2))
+    X = np.random.default_rng(0).normal(size=(30, 2))
     Z = linkage(X, "ward")
 
     def scatter(labels):
@@ -101,7 +100,7 @@ def test_a_ward_merge_raises_the_sum_of_squares_by_half_its_squared_height():
 @pytest.mark.catalogue("CL-06")
 @pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "ward"])
 def test_heights_never_fall_and_single_lies_below_average_below_complete(method):
-    X = DRAW.normal(size=(200, 3))
+    X = np.random.default_rng(0).normal(size=(200, 3))
     assert (np.diff(linkage(X, method)[:, 2]) >= 0).all()
     single, average, complete = (linkage(X, one)[-1, 2] for one in ("single", "average", "complete"))
     assert single <= average <= complete
@@ -109,7 +108,8 @@ def test_heights_never_fall_and_single_lies_below_average_below_complete(method)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_are_repetitions(method):
-    X, weight = DRAW.normal(size=(12, 2)), DRAW.integers(1, 4, size=12)
+    random = np.random.default_rng(0)
+    X, weight = random.normal(size=(12, 2)), random.integers(1, 4, size=12)
     weighted = linkage(X, method, sample_weight=weight)
     repeated = linkage(X.repeat(weight, axis=0), method)
     np.testing.assert_allclose(weighted[:, 2], repeated[weight.sum() - 12 :, 2], rtol=1e-7)
@@ -119,7 +119,7 @@ def test_weights_are_repetitions(method):
 @pytest.mark.catalogue("CL-06")
 @pytest.mark.parametrize("method", METHODS)
 def test_cuts_are_scipys_partitions(method):
-    X = DRAW.normal(size=(60, 2))
+    X = np.random.default_rng(0).normal(size=(60, 2))
     Z = linkage(X, method)
     if method in ("centroid", "median"):
         heights, criterion = [0.5, 1.0], "distance"
@@ -136,8 +136,9 @@ def test_cuts_are_scipys_partitions(method):
 
 
 def test_the_widest_gap_finds_groups_that_are_far_apart():
+    random = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
-    X = np.concatenate([centre + DRAW.normal(size=(20, 2)) for centre in centres])
+    X = np.concatenate([centre + random.normal(size=(20, 2)) for centre in centres])
     labels = cut_linkage(linkage(X, "average"))
     assert partition(labels) == partition(np.repeat([0, 1, 2], 20))
 
@@ -145,7 +146,7 @@ def test_the_widest_gap_finds_groups_that_are_far_apart():
 @pytest.mark.parametrize("method", METHODS)
 def test_equal_rows_and_extreme_numbers_merge(method):
     assert (linkage(np.ones((6, 2)), method)[:, 2] == 0).all()
-    X = DRAW.normal(size=(9, 2))
+    X = np.random.default_rng(0).normal(size=(9, 2))
     for scale in (1e-200, 1e200):
         np.testing.assert_allclose(linkage(X * scale, method)[:, 2], linkage(X, method)[:, 2] * scale, rtol=1e-7)
         given = linkage(pdist(X) * scale * 1e100, method)
@@ -162,7 +163,7 @@ def test_a_chain_through_all_rows_is_cut_into_calls(method, monkeypatch):
 
 
 def test_threads_change_no_bit():
-    X = DRAW.normal(size=(500, 3))
+    X = np.random.default_rng(0).normal(size=(500, 3))
     for method, metric in itertools.product(("average", "ward"), ("euclidean",)):
         assert len({linkage(X, method, metric, n_jobs=threads).tobytes() for threads in (1, 2, 5)}) == 1
 
@@ -195,7 +196,7 @@ def test_other_words_and_too_much_memory_are_refused():
         cut_linkage([[0.0, 3.0, 1.0, 2.0], [1.0, 2.0, 1.0, 3.0]], n_clusters=2)
     with pytest.raises(DataError, match="merge 0 joins -1 and 0"):
         cut_linkage([[-1.0, 0.0, 1.0, 2.0], [1.0, 2.0, 1.0, 3.0]], n_clusters=2)
-    X = DRAW.normal(size=(300, 2))
+    X = np.random.default_rng(0).normal(size=(300, 2))
     with mercer.config_context(max_memory=300_000):
         with pytest.raises(MemoryForecastError, match="the 300 x 300 distances needs"):
             linkage(X, "average")

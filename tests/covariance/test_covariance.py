@@ -19,9 +19,8 @@ from mercer.covariance import (
 )
 from mercer.errors import DataError, ParameterError
 
-RNG = np.random.default_rng(0)
 CLASSES = [EmpiricalCovariance, ShrunkCovariance, LedoitWolf, OAS]
-X = RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)) + 3.0
+X = np.random.default_rng(0).normal(size=(60, 4)) @ np.random.default_rng(1).normal(size=(4, 4)) + 3.0
 
 
 @pytest.mark.parametrize("make", CLASSES)
@@ -29,7 +28,7 @@ X = RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)) + 3.0
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.filterwarnings("ignore:.*no inverse")
 def test_estimates_are_scikit_learns(make, shape, centred):
-    rows = RNG.normal(size=shape) + 0.5
+    rows = np.random.default_rng(2).normal(size=shape) + 0.5
     theirs = getattr(sklearn.covariance, make.__name__)(assume_centered=centred).fit(rows)
     model = make(assume_centered=centred).fit(rows)
     np.testing.assert_allclose(model.covariance_, theirs.covariance_, rtol=1e-9, atol=1e-12)
@@ -44,7 +43,7 @@ def test_estimates_are_scikit_learns(make, shape, centred):
 
 @pytest.mark.catalogue("DT-21")
 def test_rank_is_below_the_number_of_rows_and_shrinking_restores_it():
-    rows = RNG.normal(size=(10, 30))
+    rows = np.random.default_rng(2).normal(size=(10, 30))
     with pytest.warns(UserWarning, match="the covariance has rank 9 of 30 and no inverse, so precision_ is None"):
         model = EmpiricalCovariance().fit(rows)
     assert model.rank_ == 9
@@ -83,7 +82,8 @@ def test_extreme_eigenvalues_of_few_rows_are_too_extreme_and_shrinking_mends_it(
 @pytest.mark.catalogue("DT-21")
 @pytest.mark.parametrize("shape", [(5, 3), (4, 9), (30, 1)])
 def test_the_unbiased_estimate_is_right_on_average_and_a_ridge_adds_to_every_eigenvalue(shape):
-    rows = 100.0 * RNG.normal(size=shape)
+    random = np.random.default_rng(2)
+    rows = 100.0 * random.normal(size=shape)
     unbiased = empirical_covariance(rows, ddof=1)
     np.testing.assert_allclose(unbiased, np.atleast_2d(np.cov(rows.T)), rtol=1e-10)
     model = EmpiricalCovariance(ddof=1, ridge=7.0).fit(rows)
@@ -92,7 +92,7 @@ def test_the_unbiased_estimate_is_right_on_average_and_a_ridge_adds_to_every_eig
     assert model.rank_ == shape[1]
     assert model.condition_ == pytest.approx(np.linalg.cond(unbiased + 7.0 * np.eye(shape[1])), rel=1e-6)
     assert EmpiricalCovariance(store_precision=False, ddof=1).fit(rows).rank_ == min(shape[1], shape[0] - 1)
-    weight = RNG.integers(1, 4, shape[0])
+    weight = random.integers(1, 4, shape[0])
     np.testing.assert_allclose(
         empirical_covariance(rows, sample_weight=weight, ddof=1, ridge=2.0),
         empirical_covariance(rows.repeat(weight, axis=0), ddof=1) + 2.0 * np.eye(shape[1]),
@@ -127,7 +127,7 @@ def test_log_densities_are_those_of_the_gaussian_and_their_mean_is_the_score():
 
 @pytest.mark.parametrize("make", CLASSES)
 def test_weights_are_repetitions(make):
-    weight = RNG.integers(0, 4, len(X))
+    weight = np.random.default_rng(2).integers(0, 4, len(X))
     weighted = make().fit(X, sample_weight=weight.astype(float))
     repeated = make().fit(X.repeat(weight, axis=0))
     np.testing.assert_allclose(weighted.covariance_, repeated.covariance_, rtol=1e-10)

@@ -22,8 +22,7 @@ from mercer.errors import DataError
 from mercer.estimation import GaussianDensity
 from mercer.svm import SVC
 
-RNG = np.random.default_rng(21)
-STACK = RNG.dirichlet(np.ones(3), (4, 5))
+STACK = np.random.default_rng(21).dirichlet(np.ones(3), (4, 5))
 
 
 def test_posteriors_of_a_stack_of_rows_are_those_of_each():
@@ -35,15 +34,16 @@ def test_posteriors_of_a_stack_of_rows_are_those_of_each():
 
 
 def test_errors_and_rejection_costs_of_a_stack_are_those_of_each():
+    random = np.random.default_rng(22)
     np.testing.assert_allclose(conditional_error(STACK), 1 - STACK.max(axis=-1), rtol=1e-12)
-    chosen = RNG.integers(0, 3, (4, 5))
+    chosen = random.integers(0, 3, (4, 5))
     by_hand = [[1 - STACK[i, j, chosen[i, j]] for j in range(5)] for i in range(4)]
     np.testing.assert_allclose(conditional_error(STACK, chosen), by_hand, rtol=1e-12)
     for wrong in (-1, 3):
         chosen[2, 2] = wrong
         with pytest.raises(DataError):
             conditional_error(STACK, chosen)
-    costs = RNG.uniform(size=(6, 2, 3))
+    costs = random.uniform(size=(6, 2, 3))
     extended = add_reject(costs, 0.25)
     assert extended.shape == (6, 3, 3)
     np.testing.assert_array_equal(extended[:, :2], costs)
@@ -68,9 +68,10 @@ def test_chernoff_bound_at_its_ends_is_a_prior():
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_neighbor_bounds_equal_the_formulas_of_cover_and_hart(n_classes):
-    centres = 3.0 * RNG.normal(size=(n_classes, 2))
+    random = np.random.default_rng(22)
+    centres = 3.0 * random.normal(size=(n_classes, 2))
     y = np.arange(60) % n_classes
-    X = centres[y] + RNG.normal(size=(60, 2))
+    X = centres[y] + random.normal(size=(60, 2))
     gaps = np.square(X[:, None] - X).sum(axis=2) + np.diag(np.full(60, np.inf))
     error, c = float(np.mean(y != y[gaps.argmin(axis=1)])), n_classes
     bounds = neighbor_bounds(X, y)
@@ -88,7 +89,7 @@ def test_errors_above_guessing_are_cut_at_guessing():
 
 
 def test_the_cost_of_a_label_that_fit_did_not_see_is_not_guessed():
-    X, y = RNG.normal(size=(40, 2)), np.repeat(["b", "d"], 20)
+    X, y = np.random.default_rng(22).normal(size=(40, 2)), np.repeat(["b", "d"], 20)
     model = DecisionClassifier(costs=[[0.0, 1.0], [1.0, 0.0]]).fit(X, y)
     for label in "ace":
         with pytest.raises(DataError, match=f"the cost of class '{label}' is not known"):
@@ -117,7 +118,7 @@ def test_bounds_by_priors_alone_are_their_formulas():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_probabilities_are_corrected_for_other_priors_row_by_row(dtype):
-    X, y = RNG.normal(size=(60, 2)).astype(dtype), np.repeat(["no", "yes"], [45, 15])
+    X, y = np.random.default_rng(22).normal(size=(60, 2)).astype(dtype), np.repeat(["no", "yes"], [45, 15])
     plain, moved = DecisionClassifier().fit(X, y), DecisionClassifier(priors=[0.5, 0.5]).fit(X, y)
     shares = plain.predict_proba(X).astype(np.float64)
     wanted = shares * [0.5 / 0.75, 0.5 / 0.25]
@@ -130,7 +131,7 @@ def test_probabilities_are_corrected_for_other_priors_row_by_row(dtype):
 
 
 def test_sums_over_classes_are_along_the_last_axis_of_any_stack():
-    costs = RNG.uniform(size=(2, 3))
+    costs = np.random.default_rng(22).uniform(size=(2, 3))
     action, risk = optimal_action(STACK, costs)
     expected = np.einsum("ijc,ac->ija", STACK, costs)
     np.testing.assert_array_equal(action, expected.argmin(axis=-1))

@@ -9,11 +9,10 @@ from mercer.decision import ClassDensities, bayes_decision, discriminant_functio
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import BernoulliDensity, IndependentDensity, UniformDensity
 
-RANDOM = np.random.default_rng(0)
-
 
 def problem(n=50, c=4):
-    return RANDOM.normal(scale=5.0, size=(n, c)), RANDOM.dirichlet(np.ones(c))
+    random = np.random.default_rng(0)
+    return random.normal(scale=5.0, size=(n, c)), random.dirichlet(np.ones(c))
 
 
 @pytest.mark.catalogue("DT-01")

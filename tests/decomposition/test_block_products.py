@@ -10,14 +10,13 @@ from mercer.decomposition import KernelPCA
 from mercer.decomposition._block_krylov import _orthonormal, multiply_centred
 from mercer.kernels import RBF, Matern, White
 
-RANDOM = np.random.default_rng(0)
-
 
 @pytest.mark.parametrize("n", [1, 5, 64, 130])
 @pytest.mark.parametrize("kernel", [RBF(0.7), Matern(1.0, nu=0.5) + White(0.5)], ids=["smooth", "rough"])
 def test_strips_multiply_as_the_matrix_does_with_the_same_bits_on_any_threads(n, kernel, monkeypatch):
+    random = np.random.default_rng(0)
     monkeypatch.setattr(tiled_matrix, "_HEIGHT", 32)
-    rows, B = kernel.prepare(RANDOM.normal(size=(n, 3))), RANDOM.normal(size=(n, 4))
+    rows, B = kernel.prepare(random.normal(size=(n, 3))), random.normal(size=(n, 4))
     found = [KernelStrips.of(kernel, rows, threads).multiply(B, threads) for threads in (1, 3)]
     np.testing.assert_allclose(found[0], kernel_matrix(kernel, rows) @ B, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(*found)
@@ -25,26 +24,29 @@ def test_strips_multiply_as_the_matrix_does_with_the_same_bits_on_any_threads(n,
 
 
 def test_centred_products_are_those_of_the_centred_matrix():
-    root, B = RANDOM.normal(size=(40, 40)), RANDOM.normal(size=(40, 3))
+    random = np.random.default_rng(0)
+    root, B = random.normal(size=(40, 40)), random.normal(size=(40, 3))
     K, H = root @ root.T + 100.0, np.eye(40) - 1.0 / 40
     np.testing.assert_allclose(multiply_centred(lambda block: K @ block, B), H @ K @ H @ B, atol=1e-10)
 
 
 def test_a_new_block_is_orthonormal_and_apart_from_the_basis():
-    basis = np.linalg.qr(RANDOM.normal(size=(60, 10)))[0]
+    random = np.random.default_rng(0)
+    basis = np.linalg.qr(random.normal(size=(60, 10)))[0]
     # Columns that nearly depend on one another and on the basis: of scales from 1 to 1e-9.
-    block = basis @ RANDOM.normal(size=(10, 6)) + RANDOM.normal(size=(60, 6)) * 10.0 ** -np.arange(0, 12, 2)
-    block[:, 4] = block[:, 0] + 1e-5 * RANDOM.normal(size=60)
+    block = basis @ random.normal(size=(10, 6)) + random.normal(size=(60, 6)) * 10.0 ** -np.arange(0, 12, 2)
+    block[:, 4] = block[:, 0] + 1e-5 * random.normal(size=60)
     found = np.column_stack([basis, _orthonormal(block, basis)])
     assert found.shape[1] == 16
     np.testing.assert_allclose(found.T @ found, np.eye(16), atol=1e-12)
 
 
 def test_nothing_is_left_of_a_block_within_the_span():
-    basis = np.linalg.qr(RANDOM.normal(size=(30, 8)))[0]
-    assert _orthonormal(basis @ RANDOM.normal(size=(8, 5)), basis).shape == (30, 0)
+    random = np.random.default_rng(0)
+    basis = np.linalg.qr(random.normal(size=(30, 8)))[0]
+    assert _orthonormal(basis @ random.normal(size=(8, 5)), basis).shape == (30, 0)
     assert _orthonormal(np.zeros((30, 5)), basis).shape == (30, 0)
-    assert _orthonormal(RANDOM.normal(size=(30, 40)), basis).shape == (30, 22)
+    assert _orthonormal(random.normal(size=(30, 40)), basis).shape == (30, 22)
 
 
 @pytest.mark.parametrize("gamma", [1e-3, 0.1, 50.0], ids=["few directions", "usual", "rows alone"])

@@ -9,8 +9,6 @@ from sklearn.datasets import load_iris
 from mercer.decomposition import PCA
 from mercer.decomposition._dimension import find_elbow, reach_share, weigh_evidence
 
-RNG = np.random.default_rng(2)
-
 
 def evidence(spectrum, k, n):
     """Minka (2000), equation 30, pair by pair."""
@@ -28,8 +26,9 @@ def evidence(spectrum, k, n):
 
 @pytest.mark.catalogue("PM-05")
 def test_the_evidence_is_greatest_where_minkas_formula_is():
+    random = np.random.default_rng(2)
     for _ in range(20):
-        spectrum = np.sort(RNG.exponential(size=8) ** 2)[::-1] + 0.01
+        spectrum = np.sort(random.exponential(size=8) ** 2)[::-1] + 0.01
         for n in (10, 100, 1000):
             expected = 1 + int(np.argmax([evidence(spectrum, k, n) for k in range(1, 8)]))
             assert weigh_evidence(spectrum, n) == weigh_evidence(1e-6 * spectrum, n) == expected
@@ -53,14 +52,15 @@ def test_a_share_is_exceeded_by_the_fewest_components():
 def test_the_elbow_is_where_the_variances_drop():
     assert find_elbow(np.array([10.0, 9.5, 9.0, 1.0, 0.9, 0.8, 0.7])) == 3
     assert find_elbow(np.array([4.0])) == 1
-    rows = RNG.normal(size=(2000, 10)) * np.r_[[6.0, 5.0, 5.5, 5.2], np.ones(6)]
+    rows = np.random.default_rng(2).normal(size=(2000, 10)) * np.r_[[6.0, 5.0, 5.5, 5.2], np.ones(6)]
     for solver in ("full", "covariance_eigh"):
         assert PCA("elbow", svd_solver=solver).fit(rows).n_components_ == 4
 
 
 @pytest.mark.catalogue("PM-05")
 def test_the_evidence_finds_the_dimension_of_a_plane_in_noise():
-    rows = RNG.normal(size=(500, 3)) @ RNG.normal(size=(3, 8)) * 3 + RNG.normal(size=(500, 8)) * 0.1
+    random = np.random.default_rng(2)
+    rows = random.normal(size=(500, 3)) @ random.normal(size=(3, 8)) * 3 + random.normal(size=(500, 8)) * 0.1
     for solver in ("auto", "full", "covariance_eigh"):
         assert PCA("mle", svd_solver=solver).fit(rows).n_components_ == 3
     repeated = np.array([2.0, 1.0, 1.0, 1.0, 1.0])

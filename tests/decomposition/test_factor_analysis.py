@@ -8,10 +8,13 @@ from scipy.stats import multivariate_normal
 from mercer.decomposition import FactorAnalysis, rotate_loadings
 from mercer.errors import DataError
 
-DRAW = np.random.default_rng(0)
-LOADINGS = DRAW.normal(size=(2, 6))
+LOADINGS = np.array([[1.5, 1.0, -0.5, 0.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.5, -1.0, 0.5]])
 NOISE = np.array([0.1, 0.3, 0.5, 1.0, 2.0, 0.2])
-X = DRAW.normal(size=(4000, 2)) @ LOADINGS + DRAW.normal(size=(4000, 6)) * np.sqrt(NOISE) + 3.0
+X = (
+    np.random.default_rng(1).normal(size=(4000, 2)) @ LOADINGS
+    + np.random.default_rng(2).normal(size=(4000, 6)) * np.sqrt(NOISE)
+    + 3.0
+)
 
 
 def test_the_covariance_that_made_the_rows_is_found():
@@ -51,7 +54,7 @@ def test_factors_do_not_depend_on_the_units_of_the_columns():
 
 
 def test_weights_are_repetitions_and_batches_add_up():
-    weight = DRAW.integers(0, 3, 300)
+    weight = np.random.default_rng(3).integers(0, 3, 300)
     weighted = FactorAnalysis(2).fit(X[:300], sample_weight=weight)
     repeated = FactorAnalysis(2).fit(np.repeat(X[:300], weight, axis=0))
     np.testing.assert_allclose(weighted.noise_variance_, repeated.noise_variance_, rtol=1e-8)
@@ -70,7 +73,7 @@ def test_samples_have_the_model_s_covariance():
 
 @pytest.mark.parametrize("method", ["varimax", "quartimax"])
 def test_rotations_keep_the_covariance_and_no_small_turn_raises_the_criterion(method):
-    L = DRAW.normal(size=(3, 8))
+    L = np.random.default_rng(3).normal(size=(3, 8))
     rotated = rotate_loadings(L, method=method)
     np.testing.assert_allclose(rotated.T @ rotated, L.T @ L, atol=1e-10)
 

@@ -10,8 +10,6 @@ from mercer.decomposition._axes import Task
 from mercer.decomposition._iterative import _factorise, power
 from mercer.errors import MercerError
 
-RNG = np.random.default_rng(1)
-
 
 def rows_with_scatter(values):
     """Rows of mean zero whose scatter matrix is diagonal, with the given entries."""
@@ -44,7 +42,7 @@ def test_the_error_shrinks_by_the_ratio_of_the_eigenvalues():
 
 @pytest.mark.catalogue("PM-04")
 def test_deflation_finds_the_eigenvectors_one_by_one():
-    basis = np.linalg.qr(RNG.normal(size=(6, 6)))[0]
+    basis = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))[0]
     rows = rows_with_scatter([32, 16, 8, 4, 2, 1]) @ basis.T
     outcome = power_of(rows, 6, seed=0)
     assert outcome.converged
@@ -78,7 +76,7 @@ def test_components_found_out_of_order_are_put_in_order():
 
 @pytest.mark.parametrize("solver", ["randomized", "power"])
 def test_the_captured_variance_rises_to_that_of_the_exact_solution(solver):
-    X = RNG.normal(size=(500, 30)) * np.linspace(3, 1, 30)
+    X = np.random.default_rng(1).normal(size=(500, 30)) * np.linspace(3, 1, 30)
     exact = PCA(4, svd_solver="full").fit(X).explained_variance_.sum()
     model = PCA(4, svd_solver=solver, random_state=0, n_oversamples=4).fit(X)
     captured = model.history_["objective"]
@@ -88,7 +86,7 @@ def test_the_captured_variance_rises_to_that_of_the_exact_solution(solver):
 
 
 def test_randomized_reads_the_rows_through_products_where_the_scatter_matrix_would_cost_more():
-    X = RNG.normal(size=(120, 900)) * 0.9 ** np.arange(900)
+    X = np.random.default_rng(1).normal(size=(120, 900)) * 0.9 ** np.arange(900)
     exact = PCA(3, svd_solver="full").fit(X)
     for normalizer in ("QR", "LU", "none"):
         streamed = PCA(
@@ -99,14 +97,14 @@ def test_randomized_reads_the_rows_through_products_where_the_scatter_matrix_wou
 
 
 def test_randomized_stops_at_its_tolerance():
-    X = RNG.normal(size=(500, 40)) * 0.5 ** np.arange(40)
+    X = np.random.default_rng(1).normal(size=(500, 40)) * 0.5 ** np.arange(40)
     model = PCA(2, svd_solver="randomized", tol=1e-6, iterated_power=100, random_state=0).fit(X)
     assert model.certificate_.satisfied
     assert model.n_iter_ < 30
 
 
 def test_power_that_runs_out_of_iterations_says_so():
-    X = RNG.normal(size=(500, 10))
+    X = np.random.default_rng(1).normal(size=(500, 10))
     with pytest.warns(UserWarning, match="not converged; residual .* > 1e-10; raise iterated_power or tol"):
         model = PCA(1, svd_solver="power", iterated_power=3, random_state=0).fit(X)
     assert not model.converged_
@@ -114,7 +112,8 @@ def test_power_that_runs_out_of_iterations_says_so():
 
 
 def test_threads_do_not_change_a_bit():
-    X = RNG.normal(size=(9000, 60)) @ RNG.normal(size=(60, 60))
+    random = np.random.default_rng(1)
+    X = random.normal(size=(9000, 60)) @ random.normal(size=(60, 60))
     for solver in ("full", "covariance_eigh", "arpack", "randomized", "power"):
         settings = {"n_components": 3, "svd_solver": solver, "random_state": 0, "tol": 1e-3}
         one, five = PCA(**settings, n_jobs=1).fit(X), PCA(**settings, n_jobs=5).fit(X)
@@ -126,7 +125,7 @@ def test_threads_do_not_change_a_bit():
 def test_what_does_not_fit_in_memory_is_refused_before_it_is_taken():
     import mercer
 
-    X = RNG.normal(size=(2000, 60))
+    X = np.random.default_rng(1).normal(size=(2000, 60))
     for solver, words in (("gram", "the 2000 x 2000 Gram matrix"), ("covariance_eigh", "a 60 x 60 covariance matrix")):
         with mercer.config_context(max_memory=10_000), pytest.raises(MercerError, match=words):
             PCA(2, svd_solver=solver).fit(X)

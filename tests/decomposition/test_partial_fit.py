@@ -8,9 +8,8 @@ import mercer
 from mercer.decomposition import PCA, IncrementalPCA
 from mercer.errors import DataError, ParameterError
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(700, 8)) @ RNG.normal(size=(8, 8)) + 30.0
-WEIGHT = RNG.integers(0, 3, 700) / 2.0
+X = np.random.default_rng(0).normal(size=(700, 8)) @ np.random.default_rng(1).normal(size=(8, 8)) + 30.0
+WEIGHT = np.arange(700) % 3 / 2.0
 CUTS = [slice(0, 20), slice(20, 21), slice(21, 700)]
 NAMES = ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_", "scale_")
 

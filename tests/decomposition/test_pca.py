@@ -10,10 +10,12 @@ from mercer.errors import DataError, ParameterError
 
 SOLVERS = ("full", "covariance_eigh", "gram", "arpack", "randomized", "power")
 EXACT = ("full", "covariance_eigh", "gram")
-RNG = np.random.default_rng(0)
 # Variances 16, 8, 4, 2, 1, ... along random orthonormal axes: every eigenvalue is simple and half the one before.
-AXES = np.linalg.qr(RNG.normal(size=(12, 12)))[0].T
-X = RNG.normal(size=(300, 12)) * np.sqrt(16 * 0.5 ** np.arange(12)) @ AXES + RNG.normal(size=12) * 5
+AXES = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))[0].T
+X = (
+    np.random.default_rng(1).normal(size=(300, 12)) * np.sqrt(16 * 0.5 ** np.arange(12)) @ AXES
+    + np.random.default_rng(2).normal(size=12) * 5
+)
 
 
 def fit(solver, k=3, rows=X, **settings):
@@ -55,7 +57,7 @@ def test_scores_restore_the_rows_up_to_the_variance_left_out():
 @pytest.mark.catalogue("PM-01")
 def test_no_other_direction_has_more_variance_or_less_residual():
     model = PCA(1).fit(X)
-    others = RNG.normal(size=(200, 12))
+    others = np.random.default_rng(3).normal(size=(200, 12))
     others /= np.linalg.norm(others, axis=1, keepdims=True)
     centred = X - X.mean(axis=0)
     variances = (centred @ others.T).var(axis=0, ddof=1)
@@ -114,7 +116,7 @@ def test_white_scores_have_the_identity_as_covariance_and_can_be_undone(whiten):
     model = PCA(whiten=whiten).fit(X)
     scores = model.transform(X)
     np.testing.assert_allclose(np.cov(scores, rowvar=False), np.eye(12), atol=1e-10)
-    turned = scores @ np.linalg.qr(RNG.normal(size=(12, 12)))[0]
+    turned = scores @ np.linalg.qr(np.random.default_rng(3).normal(size=(12, 12)))[0]
     np.testing.assert_allclose(np.cov(turned, rowvar=False), np.eye(12), atol=1e-10)
     np.testing.assert_allclose(model.inverse_transform(scores), X, atol=1e-10)
 
@@ -134,7 +136,7 @@ def test_zca_is_the_symmetric_whitening_and_the_floor_limits_what_it_enlarges():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_weights_are_repetitions_down_to_the_axes_without_variance(solver):
-    rows = RNG.normal(size=(9, 20))
+    rows = np.random.default_rng(3).normal(size=(9, 20))
     weight = np.array([1, 2, 0, 3, 1, 0, 1, 2, 4])
     k = 10 if solver not in ("randomized", "power") else 6
     weighted = PCA(k, svd_solver=solver, random_state=0).fit(rows, sample_weight=weight)
@@ -145,7 +147,8 @@ def test_weights_are_repetitions_down_to_the_axes_without_variance(solver):
 
 @pytest.mark.parametrize("solver", ["covariance_eigh", "arpack", "randomized", "power"])
 def test_sparse_rows_give_the_components_of_dense_ones(solver):
-    rows = RNG.normal(size=(400, 15)) * (RNG.random((400, 15)) < 0.2)
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(400, 15)) * (random.random((400, 15)) < 0.2)
     rows[:, 1::4] = rows[:, ::4] * [1.0, 0.7, 0.5, 0.3] + 0.2 * rows[:, 1::4]
     dense, sparse = fit(solver, 3, rows, scale=True), fit(solver, 3, csr_array(rows), scale=True)
     np.testing.assert_allclose(sparse.components_, dense.components_, atol=1e-6)
@@ -186,6 +189,7 @@ def test_tiny_and_huge_rows_are_scaled_alike(solver):
 
 
 def test_auto_chooses_by_shape_and_says_what_it_chose():
+    random = np.random.default_rng(3)
     shapes = {
         (10, 50, 5): "full",
         (1000, 50, 50): "covariance_eigh",
@@ -195,7 +199,7 @@ def test_auto_chooses_by_shape_and_says_what_it_chose():
         (60, 700, 5): "gram",
     }
     for (n, d, k), expected in shapes.items():
-        assert PCA(k, random_state=0).fit(RNG.random((n, d))).solver_used_ == expected
+        assert PCA(k, random_state=0).fit(random.random((n, d))).solver_used_ == expected
     assert PCA(2).fit(csr_array(load_iris().data)).solver_used_ == "arpack"
 
 

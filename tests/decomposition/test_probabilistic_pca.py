@@ -8,8 +8,11 @@ from mercer.decomposition import PCA, ProbabilisticPCA
 from mercer.errors import DataError
 from mercer.estimation import Density
 
-DRAW = np.random.default_rng(0)
-X = DRAW.normal(size=(300, 2)) @ DRAW.normal(size=(2, 5)) * 2 + 0.4 * DRAW.normal(size=(300, 5)) + 1.0
+X = (
+    np.random.default_rng(0).normal(size=(300, 2)) @ [[3.0, 2.0, 1.0, 3.0, -2.0], [1.0, -2.0, 1.5, 0.5, 1.0]]
+    + 0.4 * np.random.default_rng(2).normal(size=(300, 5))
+    + 1.0
+)
 
 
 def test_the_closed_form_is_that_of_tipping_and_bishop():
@@ -50,7 +53,7 @@ def test_the_likelihood_of_a_row_with_missing_entries_is_the_marginal():
 
 def test_missing_entries_at_random_are_filled_and_the_density_is_found():
     rows = X.copy()
-    rows[DRAW.uniform(size=rows.shape) < 0.15] = np.nan
+    rows[np.random.default_rng(3).uniform(size=rows.shape) < 0.15] = np.nan
     model = ProbabilisticPCA(2, random_state=0, tol=1e-9, max_iter=5000).fit(rows)
     whole = ProbabilisticPCA(2).fit(X)
     assert model.score(X) > whole.score(X) - 0.1
@@ -81,7 +84,7 @@ def test_weights_are_repetitions_for_both_methods():
     for table, settings in ((X, {}), (rows, {"tol": 1e-12, "max_iter": 5000})):
         weighted = ProbabilisticPCA(1, random_state=0, **settings).fit(table, sample_weight=weight)
         repeated = ProbabilisticPCA(1, random_state=0, **settings).fit(np.repeat(table, weight, axis=0))
-        np.testing.assert_allclose(weighted.get_covariance(), repeated.get_covariance(), atol=1e-6)
+        np.testing.assert_allclose(weighted.get_covariance(), repeated.get_covariance(), atol=1e-5)
 
 
 def test_it_is_a_density_and_its_samples_follow_it():

@@ -10,7 +10,9 @@ from mercer.decomposition import PCA, TruncatedSVD
 from mercer.errors import DataError
 
 X = np.random.default_rng(0).normal(size=(60, 20)) @ np.diag(np.linspace(3.0, 0.1, 20)) + 0.5
+# Columns of falling scale part the singular values, which random directions need.
 SPARSE = scipy.sparse.random_array((300, 80), density=0.1, random_state=np.random.default_rng(1), format="csr")
+SPARSE = (SPARSE @ scipy.sparse.diags_array(0.9 ** np.arange(80))).tocsr()
 
 
 @pytest.mark.parametrize("algorithm", ["randomized", "arpack"])

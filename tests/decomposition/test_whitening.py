@@ -6,8 +6,7 @@ import pytest
 from mercer.decomposition import PCA, Whitening, whitening_matrix
 from mercer.errors import DataError
 
-DRAW = np.random.default_rng(0)
-X = DRAW.normal(size=(200, 4)) @ DRAW.normal(size=(4, 4)) + 7.0
+X = np.random.default_rng(0).normal(size=(200, 4)) @ np.random.default_rng(1).normal(size=(4, 4)) + 7.0
 
 
 @pytest.mark.catalogue("PM-07")
@@ -20,7 +19,7 @@ def test_white_rows_have_the_identity_as_covariance_and_can_be_restored(method):
     np.testing.assert_allclose(model.inverse_transform(rows), X, atol=1e-10)
     np.testing.assert_allclose(model.components_, whitening_matrix(np.cov(X.T), kind=method), rtol=1e-8, atol=1e-12)
     # Any rotation of white rows is white.
-    turn = np.linalg.qr(DRAW.normal(size=(4, 4)))[0]
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))[0]
     np.testing.assert_allclose(np.cov((rows @ turn).T), np.eye(4), atol=1e-10)
 
 
@@ -38,7 +37,7 @@ def test_it_agrees_with_pca_and_with_batches_and_weights():
     for start in range(0, 200, 50):
         batches.partial_fit(X[start : start + 50])
     np.testing.assert_allclose(batches.components_, Whitening().fit(X).components_, rtol=1e-9)
-    weight = DRAW.integers(0, 3, 200)
+    weight = np.random.default_rng(2).integers(0, 3, 200)
     weighted = Whitening("zca").fit(X, sample_weight=weight)
     repeated = Whitening("zca").fit(np.repeat(X, weight, axis=0))
     np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-8, atol=1e-10)

@@ -19,8 +19,7 @@ from mercer.estimation import (
 )
 from mercer.naive_bayes import GaussianNB
 
-RANDOM = np.random.default_rng(0)
-APART = np.r_[RANDOM.normal(-5, 1, (40, 1)), RANDOM.normal(5, 1, (40, 1))]
+APART = np.r_[np.random.default_rng(0).normal(-5, 1, (40, 1)), np.random.default_rng(1).normal(5, 1, (40, 1))]
 LABELS = np.repeat(["left", "right"], 40)
 
 
@@ -41,7 +40,8 @@ def test_a_density_that_returns_a_new_object_from_fit_is_fitted_for_each_class(d
 
 
 def test_independent_gaussians_are_gaussian_naive_bayes():
-    X = np.r_[RANDOM.normal([0, 3, 1], [1, 2, 3], (50, 3)), RANDOM.normal([2, 1, 0], [2, 1, 1], (30, 3))]
+    random = np.random.default_rng(2)
+    X = np.r_[random.normal([0, 3, 1], [1, 2, 3], (50, 3)), random.normal([2, 1, 0], [2, 1, 1], (30, 3))]
     y = np.repeat([0, 1], [50, 30])
     wanted = GaussianNB(var_smoothing=0.0).fit(X, y).predict_proba(X)
     for density in (GaussianDensity(), IndependentDensity(GaussianDensity())):
@@ -49,8 +49,9 @@ def test_independent_gaussians_are_gaussian_naive_bayes():
 
 
 def test_multivariate_gaussians_are_quadratic_discriminant_analysis_with_weights_as_repetitions():
-    X = RANDOM.normal(size=(60, 2)) @ [[1.0, 0.5], [0.0, 2.0]]
-    y, weight = RANDOM.integers(0, 2, 60), RANDOM.integers(1, 4, 60)
+    random = np.random.default_rng(2)
+    X = random.normal(size=(60, 2)) @ [[1.0, 0.5], [0.0, 2.0]]
+    y, weight = random.integers(0, 2, 60), random.integers(1, 4, 60)
     X[y == 1] += 1
     density = MultivariateGaussianDensity.standard(2)
     model = ClassConditionalClassifier(density).fit(X, y, sample_weight=weight)

@@ -17,7 +17,6 @@ from mercer.discriminant_analysis import (
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors import NearestCentroid
 
-RNG = np.random.default_rng(0)
 WINE = load_wine(return_X_y=True)
 SETTINGS = [
     {},
@@ -47,9 +46,11 @@ def test_a_prior_shifts_the_threshold_between_two_known_gaussians(prior, thresho
 
 @pytest.mark.catalogue("DT-06")
 def test_posteriors_are_the_softmax_of_linear_scores_and_those_of_bayes_rule():
-    means, covariance, priors = RNG.normal(size=(3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([0.5, 0.3, 0.2])
+    random = np.random.default_rng(0)
+    means, priors = random.normal(size=(3, 2)), np.array([0.5, 0.3, 0.2])
+    covariance = np.array([[2.0, 0.5], [0.5, 1.0]])
     model = LinearDiscriminantAnalysis.from_parameters(means, covariance, priors, classes=["a", "b", "c"])
-    X = RNG.normal(size=(50, 2)) * 3
+    X = random.normal(size=(50, 2)) * 3
     joint = np.stack([p * multivariate_normal(m, covariance).pdf(X) for m, p in zip(means, priors)], axis=1)
     np.testing.assert_allclose(model.predict_proba(X), joint / joint.sum(axis=1, keepdims=True), rtol=1e-9)
     np.testing.assert_allclose(softmax(X @ model.coef_.T + model.intercept_, axis=1), model.predict_proba(X))
@@ -105,9 +106,12 @@ def test_correlated_background_defeats_the_nearest_mean_and_not_the_linear_discr
     signal = np.zeros(d)
     signal[0] = 1.5
     common = 0.2 * np.eye(d) + 4.0 * np.ones((d, d))
-    for covariance, gain in ((common, 0.3), (np.eye(d), None)):
-        X, y = gaussians(2000, [0 * signal, signal], covariance, seed=1)
-        test, truth = gaussians(2000, [0 * signal, signal], covariance, seed=2)
+    # The best accuracies are 0.948 and 0.643; their difference on 16 000 rows has a standard deviation of 0.005.
+    for covariance, gain in ((common, 0.285), (np.eye(d), None)):
+        X, y = gaussians(8000, [0 * signal, signal], covariance, seed=1)
+        # The true means, for errors of the means along the background would turn the plane between them.
+        X = X + np.array([0 * signal, signal])[y] - np.array([X[y == one].mean(axis=0) for one in (0, 1)])[y]
+        test, truth = gaussians(8000, [0 * signal, signal], covariance, seed=2)
         linear = LinearDiscriminantAnalysis().fit(X, y).score(test, truth)
         nearest = NearestCentroid().fit(X, y).score(test, truth)
         assert linear - nearest > gain if gain else abs(linear - nearest) < 0.02
@@ -176,15 +180,16 @@ def test_an_estimator_of_covariance_is_fitted_to_each_class_and_shrinkage_is_rep
 
 @pytest.mark.parametrize("priors", [None, [0.2, 0.3, 0.5]])
 def test_fewer_rows_than_columns_are_scikit_learns_and_form_no_matrix_of_columns(priors):
-    X = RNG.normal(size=(40, 3000)) + np.repeat(RNG.normal(size=(3, 3000)), [10, 10, 20], axis=0) * 0.3
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 3000)) + np.repeat(random.normal(size=(3, 3000)), [10, 10, 20], axis=0) * 0.3
     X[:, 7] = 0.0
     y = np.repeat([0, 1, 2], [10, 10, 20])
     theirs = sklearn.discriminant_analysis.LinearDiscriminantAnalysis(priors=priors).fit(X, y)
     model = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    new = RNG.normal(size=(200, 3000))
+    new = random.normal(size=(200, 3000))
     np.testing.assert_allclose(model.decision_function(new), theirs.decision_function(new), rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(np.abs(model.transform(new)), np.abs(theirs.transform(new)), rtol=1e-6, atol=1e-6)
-    weight = RNG.integers(1, 3, 40)
+    weight = random.integers(1, 3, 40)
     weighted = LinearDiscriminantAnalysis(priors=priors).fit(X, y, sample_weight=weight)
     repeated = LinearDiscriminantAnalysis(priors=priors).fit(X.repeat(weight, axis=0), y.repeat(weight))
     np.testing.assert_allclose(weighted.decision_function(new), repeated.decision_function(new), rtol=1e-6, atol=1e-5)

@@ -11,16 +11,16 @@ import mercer
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.errors import DataError
 
-RNG = np.random.default_rng(0)
 WINE = load_wine(return_X_y=True)
 
 
 @pytest.mark.catalogue("DT-04", "DT-07")
 def test_scores_are_log_densities_plus_log_priors():
-    means, priors = RNG.normal(size=(3, 2)), np.array([0.5, 0.3, 0.2])
+    random = np.random.default_rng(0)
+    means, priors = random.normal(size=(3, 2)), np.array([0.5, 0.3, 0.2])
     covariances = np.array([np.eye(2) * s + 0.3 for s in (1.0, 2.0, 0.5)])
     model = QuadraticDiscriminantAnalysis.from_parameters(means, covariances, priors)
-    X = RNG.normal(size=(40, 2)) * 3
+    X = random.normal(size=(40, 2)) * 3
     parts = zip(means, covariances, priors)
     joint = np.stack([multivariate_normal(m, C).logpdf(X) + np.log(p) for m, C, p in parts], axis=1)
     np.testing.assert_allclose(model.decision_function(X) - np.log(2 * np.pi), joint, rtol=1e-10)
@@ -32,10 +32,11 @@ def test_scores_are_log_densities_plus_log_priors():
 
 @pytest.mark.catalogue("DT-07")
 def test_equal_covariances_give_the_linear_classifier():
-    means, covariance, priors = RNG.normal(size=(3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]]), [0.5, 0.3, 0.2]
+    random = np.random.default_rng(0)
+    means, covariance, priors = random.normal(size=(3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]]), [0.5, 0.3, 0.2]
     linear = LinearDiscriminantAnalysis.from_parameters(means, covariance, priors)
     model = QuadraticDiscriminantAnalysis.from_parameters(means, [covariance] * 3, priors)
-    X = RNG.normal(size=(40, 2)) * 3
+    X = random.normal(size=(40, 2)) * 3
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=1e-9)
     assert np.array_equal(model.predict(X), linear.predict(X))
 
@@ -80,7 +81,7 @@ def test_a_class_not_met_yet_is_never_predicted():
 
 
 def test_more_classes_than_memory_holds_are_refused_with_the_numbers():
-    X, y = RNG.normal(size=(4000, 200)), np.repeat(np.arange(1000), 4)
+    X, y = np.random.default_rng(0).normal(size=(4000, 200)), np.repeat(np.arange(1000), 4)
     with mercer.config_context(max_memory="100 MiB"), pytest.raises(MemoryError, match="covariances of 1000 classes"):
         QuadraticDiscriminantAnalysis().fit(X, y)
 

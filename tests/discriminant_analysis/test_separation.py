@@ -6,10 +6,9 @@ import pytest
 from mercer.discriminant_analysis import fisher_criterion, mean_separation, separation_ratio
 from mercer.errors import DataError
 
-RANDOM = np.random.default_rng(0)
 COVARIANCE = [[2.0, 1.5], [1.5, 2.0]]
-FIRST = RANDOM.multivariate_normal([0, 0], COVARIANCE, size=300)
-SECOND = RANDOM.multivariate_normal([2, 1], COVARIANCE, size=400)
+FIRST = np.random.default_rng(0).multivariate_normal([0, 0], COVARIANCE, size=300)
+SECOND = np.random.default_rng(1).multivariate_normal([2, 1], COVARIANCE, size=400)
 X = np.concatenate([FIRST, SECOND])
 Y = np.repeat([-1, 1], [300, 400])
 
@@ -35,7 +34,7 @@ def test_the_separation_squared_is_fishers_criterion_and_largest_along_its_direc
     ratio = separation_ratio(X, Y, best)
     assert ratio**2 == pytest.approx(offset @ best)
     assert fisher_criterion(X, Y) == pytest.approx(offset @ best)
-    for direction in RANDOM.normal(size=(200, 2)):
+    for direction in np.random.default_rng(2).normal(size=(200, 2)):
         fisher = (direction @ offset) ** 2 / (direction @ within @ direction)
         assert separation_ratio(X, Y, direction) ** 2 == pytest.approx(fisher)
         assert separation_ratio(X, Y, 3.0 * direction) == pytest.approx(separation_ratio(X, Y, direction))

@@ -8,9 +8,8 @@ from sklearn.model_selection import cross_val_predict
 from mercer.ensemble import RandomForestClassifier, RandomForestRegressor
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(150, 4)) * [1.0, 50.0, 0.01, 1.0]
-NUMBERS = X[:, 0] + np.sin(X[:, 1] / 25) + 0.3 * RANDOM.normal(size=150)
+X = np.random.default_rng(0).normal(size=(150, 4)) * [1.0, 50.0, 0.01, 1.0]
+NUMBERS = X[:, 0] + np.sin(X[:, 1] / 25) + 0.3 * np.random.default_rng(1).normal(size=150)
 LABELS = np.where(NUMBERS > 0.5, "high", np.where(NUMBERS < -0.5, "low", "mid"))
 
 

@@ -8,11 +8,10 @@ from scipy.special import expit
 from mercer.ensemble import AdaBoostClassifier, GradientBoostingClassifier, GradientBoostingRegressor
 from mercer.tree import DecisionTreeRegressor, split_gain
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(101, 3)) * [1.0, 50.0, 0.01]
-Y = np.sin(X[:, 0]) + 0.02 * X[:, 1] + RANDOM.standard_t(2, size=101)
-SIDE = np.where(Y + RANDOM.normal(size=101) > 0.3, 1, -1)
-WEIGHT = RANDOM.uniform(0.5, 2.0, size=101)
+X = np.random.default_rng(0).normal(size=(101, 3)) * [1.0, 50.0, 0.01]
+Y = np.sin(X[:, 0]) + 0.02 * X[:, 1] + np.random.default_rng(1).standard_t(2, size=101)
+SIDE = np.where(Y + np.random.default_rng(2).normal(size=101) > 0.3, 1, -1)
+WEIGHT = np.random.default_rng(3).uniform(0.5, 2.0, size=101)
 
 
 def replay(model, staged, start):
@@ -101,7 +100,7 @@ def test_leaves_of_labels_are_newton_steps_with_weights(loss):
 def test_one_full_tree_without_shrinkage_is_the_tree():
     model = GradientBoostingRegressor(n_estimators=1, learning_rate=1.0, max_depth=None).fit(X, Y, WEIGHT)
     tree = DecisionTreeRegressor(random_state=0).fit(X, Y, WEIGHT)
-    new = RANDOM.normal(size=(200, 3)) * [1.0, 50.0, 0.01]
+    new = np.random.default_rng(4).normal(size=(200, 3)) * [1.0, 50.0, 0.01]
     np.testing.assert_allclose(model.predict(new), tree.predict(new), rtol=1e-9)
     np.testing.assert_allclose(model.predict(X), Y, rtol=1e-9)
 

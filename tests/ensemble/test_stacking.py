@@ -87,15 +87,17 @@ def test_two_classes_have_one_column_and_scores_and_labels_as_they_are():
 
 def test_a_stack_adds_up_members_that_each_know_half():
     random = np.random.default_rng(0)
-    X = random.uniform(-1, 1, size=(800, 2))
+    X = random.uniform(-1, 1, size=(4000, 2))
     # Two terms of equal variance, 1/3; a line has no use for the second, and the tree is not shown the first.
     y = X[:, 0] + np.sign(np.abs(X[:, 1]) - 0.5) / np.sqrt(3)
-    blind = make_pipeline(make_column_transformer(("passthrough", [1])), DecisionTreeRegressor(max_depth=3))
-    model = StackingRegressor([("line", LinearRegression()), ("tree", blind)], LinearRegression()).fit(X[:400], y[:400])
+    blind = make_pipeline(make_column_transformer(("passthrough", [1])), DecisionTreeRegressor(max_depth=6))
+    model = StackingRegressor([("line", LinearRegression()), ("tree", blind)], LinearRegression()).fit(
+        X[:2000], y[:2000]
+    )
     for member in model.estimators_:
-        assert member.score(X[400:], y[400:]) == pytest.approx(0.5, abs=0.1)
+        assert member.score(X[2000:], y[2000:]) == pytest.approx(0.5, abs=0.1)
     np.testing.assert_allclose(model.final_estimator_.coef_, 1.0, atol=0.1)
-    assert model.score(X[400:], y[400:]) > 0.9
+    assert model.score(X[2000:], y[2000:]) > 0.9
 
 
 def test_out_of_fold_columns_show_who_learns_rows_by_heart():

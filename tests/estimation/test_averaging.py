@@ -20,9 +20,8 @@ from mercer.estimation import (
 )
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.uniform(-1, 1, size=(60, 1))
-Y = 0.4 * X[:, 0] + 0.5 * RANDOM.normal(size=60)
+X = np.random.default_rng(0).uniform(-1, 1, size=(60, 1))
+Y = 0.4 * X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=60)
 
 
 def polynomials():
@@ -80,12 +79,14 @@ def test_densities_are_averaged_by_a_mixture():
 
 
 def test_much_data_choose_one_member_and_priors_matter_with_little():
-    few, many = (RANDOM.uniform(-1, 1, size=(n, 1)) for n in (8, 5000))
-    noise = RANDOM.normal(size=5000)
+    random = np.random.default_rng(2)
+    many = random.uniform(-1, 1, size=(5000, 1))
     pair = [("constant", DummyRegressor()), ("line", LinearRegression())]
-    sure = ModelAveragingRegressor(pair).fit(many, 0.5 * many[:, 0] + noise)
+    sure = ModelAveragingRegressor(pair).fit(many, 0.5 * many[:, 0] + random.normal(size=5000))
     assert sure.weights_[1] > 0.999
-    doubt = ModelAveragingRegressor(pair, priors=[0.99, 0.01]).fit(few, 0.5 * few[:, 0] + noise[:8])
+    # Noise without a slope of its own: without the priors, the line has the weight 0.35.
+    few, noise = np.linspace(-1, 1, 8)[:, None], np.array([1, -1, -1, 1, 1, -1, -1, 1])
+    doubt = ModelAveragingRegressor(pair, priors=[0.99, 0.01]).fit(few, 0.5 * few[:, 0] + noise)
     assert doubt.weights_[0] > 0.5
 
 

@@ -19,14 +19,13 @@ from mercer.estimation import (
     MultivariateGaussianDensity,
     TransformedDensity,
     as_density,
-    log_likelihood,
+    data_log_likelihood,
 )
 from mercer.mixture import BernoulliMixture, GaussianMixture
 from mercer.neighbors import HistogramDensity, KernelDensity
 from mercer.svm import OneClassSVM
 
-RANDOM = np.random.default_rng(0)
-ROWS = np.r_[RANDOM.normal(-2, 1, (60, 2)), RANDOM.normal(3, 1, (90, 2))]
+ROWS = np.r_[np.random.default_rng(0).normal(-2, 1, (60, 2)), np.random.default_rng(1).normal(3, 1, (90, 2))]
 ESTIMATORS = [GaussianMixture(2, random_state=0), KernelDensity(bandwidth=0.5), HistogramDensity(bins=6)]
 
 
@@ -77,7 +76,7 @@ def test_distributions_of_scipy_stand_where_densities_stand(theirs, ours):
     assert drawn.shape == ((20_000, 2) if rows else (20_000,))
     np.testing.assert_array_equal(as_density(theirs).sample(9, 1), as_density(theirs).sample(9, 1))
     assert drawn.std(axis=0).reshape(-1)[0] == pytest.approx(2.0, rel=0.05)
-    assert log_likelihood(theirs, x) == pytest.approx(log_likelihood(ours, x))
+    assert data_log_likelihood(theirs, x) == pytest.approx(data_log_likelihood(ours, x))
     other = GaussianDensity(0.0, 1.0) if not rows else MultivariateGaussianDensity.standard(2)
     for make in (MixtureDensity, ClassDensities):
         mine, wanted = make([theirs, other], [0.3, 0.7]), make([ours, other], [0.3, 0.7])
@@ -160,7 +159,7 @@ def test_scores_that_are_no_log_densities_are_refused():
             as_density(outliers)
         with pytest.raises(ParameterError, match="which is no log-density"):
             ClassConditionalClassifier(outliers).fit(ROWS, np.repeat([0, 1], [60, 90]))
-    with pytest.raises(ParameterError, match=r"log_likelihood: a density must have logpdf, .* got int"):
-        log_likelihood(3, [1.0])
+    with pytest.raises(ParameterError, match=r"data_log_likelihood: a density must have logpdf, .* got int"):
+        data_log_likelihood(3, [1.0])
     with pytest.raises(DataError, match="all densities must be of numbers, or all of rows"):
         MixtureDensity([GaussianDensity(), GaussianDensity([0.0, 1.0])], [0.5, 0.5]).logpdf([[0.0], [1.0], [2.0]][0])

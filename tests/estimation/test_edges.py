@@ -35,8 +35,6 @@ from mercer.estimation import (
     optimal_prediction,
 )
 
-RNG = np.random.default_rng(11)
-
 
 def test_uniform_densities_include_both_ends():
     density = UniformDensity(1.0, 3.0)
@@ -44,8 +42,9 @@ def test_uniform_densities_include_both_ends():
 
 
 def test_the_largest_likelihood_of_gamma_rows_is_where_scipy_finds_it():
+    random = np.random.default_rng(11)
     for shape in (0.05, 0.7, 3.0, 40.0):
-        x = RNG.gamma(shape, 2.0, 400)
+        x = random.gamma(shape, 2.0, 400)
         a, _, scale = stats.gamma.fit(x, floc=0)
         fitted = GammaDensity().fit(x)
         np.testing.assert_allclose([fitted.concentration, fitted.rate], [a, 1 / scale], rtol=1e-6)
@@ -104,7 +103,7 @@ def test_a_mean_without_observations_keeps_its_prior():
 
 @pytest.mark.parametrize("variance", [None, 2.0])
 def test_shrinkage_to_a_target_is_the_formula(variance):
-    X = RNG.normal(2.0, 1.0, (6, 5))
+    X = np.random.default_rng(11).normal(2.0, 1.0, (6, 5))
     target = np.arange(5.0)
     mean, n, d = X.mean(axis=0), 6, 5
     freedom = (n - 1) * d
@@ -117,7 +116,8 @@ def test_shrinkage_to_a_target_is_the_formula(variance):
 
 
 def test_weights_scale_the_slope_and_the_sum():
-    X, weight = RNG.normal(3.0, 2.0, 50), RNG.uniform(0.5, 3.0, 50)
+    random = np.random.default_rng(11)
+    X, weight = random.normal(3.0, 2.0, 50), random.uniform(0.5, 3.0, 50)
 
     def log_density(x, theta):
         return stats.norm.logpdf(x, theta[0], 2.0)
@@ -163,7 +163,7 @@ def test_axes_of_a_grid_must_rise_strictly():
 
 
 def test_mutual_information_of_a_stack_of_tables_is_that_of_each():
-    tables = RNG.uniform(size=(4, 2, 3))
+    tables = np.random.default_rng(11).uniform(size=(4, 2, 3))
     each = [mutual_information(table) for table in tables]
     np.testing.assert_allclose(mutual_information(tables), each, rtol=1e-12)
     for table, value in zip(tables / tables.sum(axis=(1, 2), keepdims=True), each, strict=True):
@@ -195,7 +195,8 @@ def test_cells_of_unequal_size_share_entropy_by_size():
 
 
 def test_predictions_for_a_stack_of_beliefs_are_those_of_each():
-    values, weights = RNG.normal(size=(2, 3, 7)), RNG.uniform(size=(2, 3, 7))
+    random = np.random.default_rng(11)
+    values, weights = random.normal(size=(2, 3, 7)), random.uniform(size=(2, 3, 7))
 
     def loss(outcome, guess):
         return (outcome - guess) ** 2
@@ -207,15 +208,16 @@ def test_predictions_for_a_stack_of_beliefs_are_those_of_each():
 
 
 def test_simulated_risk_sums_squares_over_coordinates():
-    estimates, truth = RNG.normal(size=(9, 3)), np.array([0.5, -1.0, 2.0])
+    estimates, truth = np.random.default_rng(11).normal(size=(9, 3)), np.array([0.5, -1.0, 2.0])
     risk = EstimatorRisk(truth, estimates)
     squares = ((estimates - truth) ** 2).sum(axis=1)
     np.testing.assert_allclose(risk.standard_error, squares.std(ddof=1) / 3.0, rtol=1e-12)
 
 
 def test_averaged_models_weigh_by_the_likelihood_of_their_rows():
-    X, y = RNG.normal(size=(80, 2)), RNG.integers(0, 2, 80)
-    informative = np.column_stack([y + 0.1 * RNG.normal(size=80), X[:, 1]])
+    random = np.random.default_rng(11)
+    X, y = random.normal(size=(80, 2)), random.integers(0, 2, 80)
+    informative = np.column_stack([y + 0.1 * random.normal(size=80), X[:, 1]])
     members = [("guess", DummyClassifier()), ("line", LogisticRegression())]
     model = ModelAveragingClassifier(members).fit(informative, y)
     assert model.weights_[1] > 0.999
@@ -225,7 +227,7 @@ def test_averaged_models_weigh_by_the_likelihood_of_their_rows():
     weightless = ModelAveragingClassifier(members).fit(informative, np.where(y == 1, 1, 0), np.where(y >= 0, 1.0, 0.0))
     assert weightless.classes_.tolist() == [0, 1]
     labels = np.array([0, 1, 2] + [0, 1] * 10)
-    rows = RNG.normal(size=(23, 2))
+    rows = random.normal(size=(23, 2))
     weight = np.where(labels == 2, 0.0, 1.0)
     with pytest.raises(DataError, match="Drop rows of weight zero first"):
         ModelAveragingClassifier(members).fit(rows, labels, weight)

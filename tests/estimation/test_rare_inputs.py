@@ -21,13 +21,11 @@ from mercer.estimation import (
     simulate_risk,
 )
 
-RNG = np.random.default_rng(3)
-
 
 @pytest.mark.parametrize("candidates", [{}, [GaussianDensity()], None])
 def test_candidates_are_a_dict_that_is_not_empty(candidates):
     with pytest.raises(ParameterError, match="candidates must be a dict"):
-        select_density(candidates, RNG.normal(size=20))
+        select_density(candidates, np.random.default_rng(3).normal(size=20))
 
 
 def test_modes_of_gamma_and_dirichlet_beliefs_are_their_formulas():
@@ -57,7 +55,7 @@ def test_no_trials_can_only_give_zero():
 
 
 def test_a_beta_fit_refuses_one_constant_column_among_others():
-    X = np.column_stack([np.full(10, 0.5), RNG.uniform(0.1, 0.9, 10)])
+    X = np.column_stack([np.full(10, 0.5), np.random.default_rng(3).uniform(0.1, 0.9, 10)])
     with pytest.raises(DataError, match="not all be equal"):
         BetaDensity().fit(X)
 
@@ -74,7 +72,7 @@ def test_the_evidence_of_no_data_is_one():
 
 @pytest.mark.parametrize("given", [True, False])
 def test_the_map_of_a_gaussian_mean_is_the_same_with_and_without_its_score(given):
-    x = RNG.normal(1.0, 1.0, 15)
+    x = np.random.default_rng(3).normal(1.0, 1.0, 15)
     estimate = maximum_a_posteriori(
         lambda X, theta: -0.5 * (X - theta[0]) ** 2,
         GaussianDensity(0.0, 0.5),

@@ -21,22 +21,24 @@ from mercer.estimation import (
     UniformDensity,
 )
 
-RNG = np.random.default_rng(0)
 COVARIANCE = np.array([[2.0, 0.3], [0.3, 0.1]])
 FAMILIES = {
-    "gaussian": (GaussianDensity(), 1e6 + 3.0 * RNG.normal(size=300)),
-    "vector": (GaussianDensity(np.zeros(3), np.ones(3)), RNG.normal(size=(300, 3)) * [1.0, 1e-3, 50.0] + 2.0),
+    "gaussian": (GaussianDensity(), 1e6 + 3.0 * np.random.default_rng(0).normal(size=300)),
+    "vector": (
+        GaussianDensity(np.zeros(3), np.ones(3)),
+        np.random.default_rng(1).normal(size=(300, 3)) * [1.0, 1e-3, 50.0] + 2.0,
+    ),
     "rows": (
         MultivariateGaussianDensity(np.zeros(2), np.eye(2)),
-        RNG.multivariate_normal([5.0, -100.0], COVARIANCE, 300),
+        np.random.default_rng(2).multivariate_normal([5.0, -100.0], COVARIANCE, 300),
     ),
-    "exponential": (ExponentialDensity(), RNG.exponential(4.0, size=300)),
-    "uniform": (UniformDensity(), RNG.uniform(-3.0, 9.0, size=300)),
-    "bernoulli": (BernoulliDensity(0.5), RNG.integers(0, 2, size=300)),
-    "binomial": (BinomialDensity(0.5, 7), RNG.binomial(7, 0.2, size=300)),
-    "poisson": (PoissonDensity(1.0), RNG.poisson(12.0, size=300)),
-    "geometric": (GeometricDensity(0.5), RNG.geometric(0.1, size=300) - 1),
-    "categorical": (CategoricalDensity([0.25] * 4), RNG.integers(0, 4, size=300)),
+    "exponential": (ExponentialDensity(), np.random.default_rng(3).exponential(4.0, size=300)),
+    "uniform": (UniformDensity(), np.random.default_rng(4).uniform(-3.0, 9.0, size=300)),
+    "bernoulli": (BernoulliDensity(0.5), np.random.default_rng(5).integers(0, 2, size=300)),
+    "binomial": (BinomialDensity(0.5, 7), np.random.default_rng(6).binomial(7, 0.2, size=300)),
+    "poisson": (PoissonDensity(1.0), np.random.default_rng(7).poisson(12.0, size=300)),
+    "geometric": (GeometricDensity(0.5), np.random.default_rng(8).geometric(0.1, size=300) - 1),
+    "categorical": (CategoricalDensity([0.25] * 4), np.random.default_rng(9).integers(0, 4, size=300)),
 }
 
 
@@ -49,7 +51,7 @@ def parameters(density):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_batches_of_any_size_give_the_estimate_of_one_fit(name, weighted):
     density, x = FAMILIES[name]
-    weight = RNG.integers(1, 4, size=300).astype(float) if weighted else None
+    weight = np.random.default_rng(10).integers(1, 4, size=300).astype(float) if weighted else None
     if weighted:
         weight[5:20] = 0.0
     model = RunningDensity(density)
@@ -66,7 +68,7 @@ def test_batches_of_any_size_give_the_estimate_of_one_fit(name, weighted):
 @pytest.mark.catalogue("WF-06")
 @pytest.mark.parametrize("batch", [1, 7])
 def test_forgetting_weighs_observations_by_their_age_however_they_are_cut(batch):
-    x = RNG.normal(size=60)
+    x = np.random.default_rng(10).normal(size=60)
     model = RunningDensity(GaussianDensity(), forgetting=0.9)
     for start in range(0, 60, batch):
         model.partial_fit(x[start : start + batch])

@@ -16,11 +16,10 @@ from mercer.naive_bayes import GaussianNB
 from mercer.preprocessing import StandardScaler
 
 N, BATCH = 20_000, 100
-RNG = np.random.default_rng(0)
-ROWS = RNG.normal(size=(N, 5))
+ROWS = np.random.default_rng(0).normal(size=(N, 5))
 LINE = ROWS @ [1.0, -2.0, 0.5, 0.0, 3.0] + 1.0
-TARGETS = LINE + RNG.normal(size=N)
-LABELS = (RNG.random(N) < 1 / (1 + np.exp(-0.7 * LINE))).astype(int)
+TARGETS = LINE + np.random.default_rng(1).normal(size=N)
+LABELS = (np.random.default_rng(2).random(N) < 1 / (1 + np.exp(-0.7 * LINE))).astype(int)
 DECAYING = {"learning_rate": "invscaling", "power_t": 0.5, "random_state": 0}
 
 

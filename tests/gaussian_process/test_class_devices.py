@@ -19,13 +19,12 @@ from mercer.gaussian_process import _device_laplace as device_laplace
 from mercer.gaussian_process._laplace import LaplaceEvidence, average_sigmoids
 from mercer.kernels import RBF, Constant, Linear, Matern, Periodic, RationalQuadratic, White
 
-RANDOM = np.random.default_rng(0)
-ROWS = RANDOM.normal(size=(150, 3)) + 5.0
-LATENT = np.sin(2 * ROWS[:, 0]) + ROWS[:, 1] - 5.0 + 0.3 * RANDOM.normal(size=150)
+ROWS = np.random.default_rng(0).normal(size=(150, 3)) + 5.0
+LATENT = np.sin(2 * ROWS[:, 0]) + ROWS[:, 1] - 5.0 + 0.3 * np.random.default_rng(1).normal(size=150)
 LABELS = (LATENT > 0).astype(np.int64)
 THREE = np.digitize(LATENT, [-0.7, 0.7]) + 4
-WEIGHTS = RANDOM.integers(0, 3, size=150).astype(float)
-OTHERS = 1.5 * RANDOM.normal(size=(40, 3)) + 5.0
+WEIGHTS = np.random.default_rng(2).integers(0, 3, size=150).astype(float)
+OTHERS = 1.5 * np.random.default_rng(3).normal(size=(40, 3)) + 5.0
 KERNELS = {
     "widths": 1.0 * RBF(np.ones(3)) + White(0.1),
     "matern": Constant(2.0) * Matern(np.ones(3), nu=1.5) + Matern(2.0, nu=2.5) * RBF(3.0),

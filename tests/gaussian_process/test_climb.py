@@ -13,7 +13,6 @@ from mercer.gaussian_process._evidence import ExactEvidence
 from mercer.gaussian_process._moves import correct_flat_directions, maximise_model, update_by_secant
 from mercer.kernels import RBF, Constant, Matern, RationalQuadratic, White
 
-RANDOM = np.random.default_rng(0)
 NOISE = 1e-8
 
 
@@ -60,7 +59,8 @@ def fitted(name, **options):
 
 @pytest.mark.parametrize("kernel", [PROBLEMS[name][1] for name in ("sum", "product", "mixed lengths")], ids=repr)
 def test_curvatures_are_the_average_information(kernel):
-    X, Y = RANDOM.normal(size=(300, 5 if "RBF(length_scale=array" in repr(kernel) else 1)), RANDOM.normal(size=(300, 2))
+    random = np.random.default_rng(0)
+    X, Y = random.normal(size=(300, 5 if "RBF(length_scale=array" in repr(kernel) else 1)), random.normal(size=(300, 2))
     value, slope, found = ExactEvidence(X, Y, np.full(300, 0.1)).measure(kernel, 2)[:3]
     K, slopes = kernel.gradient(X)
     inverse = np.linalg.inv(K + 0.1 * np.eye(300))
@@ -82,11 +82,12 @@ def test_curvatures_of_weights_are_those_of_repetitions():
 
 
 def test_the_top_of_the_model_meets_the_conditions_of_a_box():
+    random = np.random.default_rng(0)
     for _ in range(50):
-        p = int(RANDOM.integers(1, 9))
-        root, slope = RANDOM.normal(size=(p, p)), RANDOM.normal(size=p)
-        low, high = -RANDOM.exponential(size=p), RANDOM.exponential(size=p)
-        low[RANDOM.random(p) < 0.2] = 0.0
+        p = int(random.integers(1, 9))
+        root, slope = random.normal(size=(p, p)), random.normal(size=p)
+        low, high = -random.exponential(size=p), random.exponential(size=p)
+        low[random.random(p) < 0.2] = 0.0
         B = root @ root.T
         move = maximise_model(slope, B, low, high)
         left = slope - B @ move

@@ -14,16 +14,20 @@ from mercer.gaussian_process._summit import certify_climb
 from mercer.kernels import RBF, Matern, White
 
 BOX = np.array([[-9.0, 9.0], [-9.0, 9.0]])
-RANDOM = np.random.default_rng(0)
 LINE = np.linspace(0, 6, 40)[:, None]
 PLANE = np.random.default_rng(3).uniform(-2, 2, (120, 2))
-WIDE = RANDOM.normal(size=(250, 5))
+WIDE = np.random.default_rng(0).normal(size=(250, 5))
 HEIGHTS = np.sin(PLANE[:, 0]) * PLANE[:, 1]
-SMOOTH = np.sin(WIDE[:, 0]) + 0.5 * WIDE[:, 1] * WIDE[:, 2] + 0.1 * RANDOM.normal(size=250)
+SMOOTH = np.sin(WIDE[:, 0]) + 0.5 * WIDE[:, 1] * WIDE[:, 2] + 0.1 * np.random.default_rng(1).normal(size=250)
 WIDTHS = np.ones(2)
 # Rows, targets, the prior and the noise added: where conditions are bad, slopes end above the tolerance.
 PROBLEMS = {
-    "well conditioned": (PLANE, HEIGHTS + 0.2 * RANDOM.normal(size=120), 1.0 * RBF(WIDTHS) + White(0.1), 1e-10),
+    "well conditioned": (
+        PLANE,
+        HEIGHTS + 0.2 * np.random.default_rng(2).normal(size=120),
+        1.0 * RBF(WIDTHS) + White(0.1),
+        1e-10,
+    ),
     "few rows": (PLANE[:5], HEIGHTS[:5], 1.0 * RBF(1.0) + White(0.1), 1e-10),
     "widths at a bound": (WIDE, SMOOTH, 1.0 * RBF(np.ones(5)) + White(0.1), 1e-10),
     "noise at a bound": (LINE, np.sin(LINE[:, 0]), 1.0 * RBF() + White(0.1), 1e-10),

@@ -20,12 +20,11 @@ LIBRARIES = {
 }
 LENGTHS = np.array([1, 2, 97, 500])
 METHODS = ("predict_proba", "filter", "score_samples", "predict")
-RNG = np.random.default_rng(0)
-STATES = np.repeat(RNG.integers(0, 3, 60), 10)
-GAUSSIAN = RNG.normal(size=(600, 2)) + 2.0 * STATES[:, None]
-COUNTS = RNG.poisson(1.0 + 3.0 * STATES[:, None] * [1.0, 0.5]).astype(float)
-for _table in (GAUSSIAN, COUNTS):
-    _table[RNG.random(600) < 0.05] = np.nan
+STATES = np.repeat(np.random.default_rng(0).integers(0, 3, 60), 10)
+GAUSSIAN = np.random.default_rng(1).normal(size=(600, 2)) + 2.0 * STATES[:, None]
+COUNTS = np.random.default_rng(2).poisson(1.0 + 3.0 * STATES[:, None] * [1.0, 0.5]).astype(float)
+GAUSSIAN[np.random.default_rng(3).random(600) < 0.05] = np.nan
+COUNTS[np.random.default_rng(4).random(600) < 0.05] = np.nan
 KINDS = {
     **{
         kind: (lambda kind=kind, **given: GaussianHMM(3, kind, random_state=0, n_iter=5, **given), GAUSSIAN)

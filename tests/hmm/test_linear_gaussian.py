@@ -12,9 +12,8 @@ from mercer.hmm._linear_gaussian import passes
 # Some fits below are ended by max_iter on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-RANDOM = np.random.default_rng(3)
 TURN = np.array([[0.9, 0.3], [-0.3, 0.9]])
-LOOK = RANDOM.normal(size=(3, 2))
+LOOK = np.random.default_rng(3).normal(size=(3, 2))
 
 
 def spread(n, seed):
@@ -90,8 +89,9 @@ def test_filter_and_smoother_equal_one_large_gaussian(gaps):
 
 
 def test_controls_shift_states_and_rows():
-    model = make_model(control=RANDOM.normal(size=(2, 1)), observation_control=RANDOM.normal(size=(3, 1)), controls=1)
-    Y, U = draw_rows(8), RANDOM.normal(size=(8, 1))
+    random = np.random.default_rng(4)
+    model = make_model(control=random.normal(size=(2, 1)), observation_control=random.normal(size=(3, 1)), controls=1)
+    Y, U = draw_rows(8), random.normal(size=(8, 1))
     means, _, log_density = condition(model, Y, U)
     np.testing.assert_allclose(model.smooth(Y, controls=U).means, means, atol=1e-11)
     assert model.score(Y, controls=U) == pytest.approx(log_density)
@@ -132,7 +132,7 @@ def test_em_never_falls_and_learns_the_model(gaps, form):
     truth = make_model(observation_noise=np.diag([0.5, 0.3, 0.4]))
     Y, _ = truth.sample(1500, random_state=0)
     if gaps:
-        Y[RANDOM.random(Y.shape) < 0.1] = np.nan
+        Y[np.random.default_rng(4).random(Y.shape) < 0.1] = np.nan
     model = LinearGaussianModel(2, observation_noise_type=form, max_iter=80, tol=1e-7)
     model.fit(Y)
     assert np.all(np.diff(model.history_["objective"]) > -1e-10)
@@ -155,7 +155,8 @@ def test_several_sequences_are_a_sum():
 
 
 def test_the_local_level_is_exponential_smoothing():
-    y = np.cumsum(RANDOM.normal(size=400))[:, None] + RANDOM.normal(size=(400, 1))
+    random = np.random.default_rng(4)
+    y = np.cumsum(random.normal(size=400))[:, None] + random.normal(size=(400, 1))
     model = LinearGaussianModel.local_level(transition_noise=0.5, observation_noise=2.0, start_covariance=10.0).fit(y)
     # The gain of the steady state solves P^2 - Q P - Q R = 0 for the predicted variance P.
     variance = (0.5 + np.sqrt(0.25 + 4 * 0.5 * 2.0)) / 2
@@ -167,9 +168,10 @@ def test_the_local_level_is_exponential_smoothing():
 
 
 def test_an_autoregression_is_least_squares():
+    random = np.random.default_rng(4)
     x = np.zeros(600)
     for t in range(2, 600):
-        x[t] = 1.2 * x[t - 1] - 0.5 * x[t - 2] + RANDOM.normal()
+        x[t] = 1.2 * x[t - 1] - 0.5 * x[t - 2] + random.normal()
     model = LinearGaussianModel.autoregressive(2, start_covariance=1e-6, reg_covar=0.0, tol=1e-10).fit(x[:, None])
     # The first value is x_1 = 0 and so is the one before it: nothing but the regression is left.
     lagged = np.stack([x[:-1], np.concatenate([[0.0], x[:-2]])], axis=1)
@@ -182,7 +184,7 @@ def test_an_autoregression_is_least_squares():
 
 def test_a_season_and_a_trend_are_continued():
     t = np.arange(80)
-    y = (0.3 * t + np.tile([2.0, -1.0, 0.0, -1.0], 20))[:, None] + 0.05 * RANDOM.normal(size=(80, 1))
+    y = (0.3 * t + np.tile([2.0, -1.0, 0.0, -1.0], 20))[:, None] + 0.05 * np.random.default_rng(4).normal(size=(80, 1))
     model = LinearGaussianModel.seasonal(4, trend=True, max_iter=30, tol=0.0)
     model.fit(y)
     forecast = model.predict(y, horizon=8)[:, 0]

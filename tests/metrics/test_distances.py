@@ -12,8 +12,8 @@ from mercer import kernels
 from mercer.errors import DataError, ParameterError
 from mercer.metrics import check_metric, lp_norm, pairwise_distances
 
-RANDOM = np.random.default_rng(0)
-X, Y = RANDOM.normal(size=(12, 3)) * [1.0, 10.0, 0.1], RANDOM.normal(size=(7, 3)) + 2.0
+X = np.random.default_rng(0).normal(size=(12, 3)) * [1.0, 10.0, 0.1]
+Y = np.random.default_rng(1).normal(size=(7, 3)) + 2.0
 
 
 @pytest.mark.catalogue("CL-19")
@@ -61,7 +61,7 @@ def test_mahalanobis_distances_are_those_of_the_inverse_covariance():
     expected = pairwise_distances(X, Y, "mahalanobis", covariance=both)
     np.testing.assert_allclose(pairwise_distances(X, Y, "mahalanobis"), expected, rtol=1e-12)
     # No invertible map of the columns changes it; the mean square over all pairs is twice the number of columns.
-    turned = X @ RANDOM.normal(size=(3, 3)) + 100.0
+    turned = X @ np.random.default_rng(2).normal(size=(3, 3)) + 100.0
     np.testing.assert_allclose(pairwise_distances(turned, metric="mahalanobis"), own, rtol=1e-6)
     assert (own**2).sum() / (12 * 11) == pytest.approx(2 * 3)
     np.testing.assert_allclose(pairwise_distances(X, Y, "mahalanobis", covariance=np.eye(3)), pairwise_distances(X, Y))

@@ -99,7 +99,14 @@ def test_of_several_restarts_the_most_likely_is_kept():
     random = np.random.default_rng(0)
     centres = 20.0 * np.array([[0, 0], [1, 0], [0, 1], [5, 5], [6, 5], [5, 6]])
     X = (centres[:, None] + random.normal(size=(6, 30, 2))).reshape(-1, 2)
-    settings = {"init_params": "random_from_data", "random_state": 3, "max_iter": 300}
+    settings = {"init_params": "random_from_data", "max_iter": 300}
+    truth = np.repeat(np.arange(6), 30)
+    misled = (
+        seed
+        for seed in range(50)
+        if adjusted_rand_score(truth, GaussianMixture(6, random_state=seed, **settings).fit_predict(X)) < 0.99
+    )
+    settings["random_state"] = next(misled)
     models = [GaussianMixture(6, n_init=count, **settings).fit(X) for count in (1, 2, 4, 8, 16)]
     values = [model.lower_bound_ for model in models]
     # A restart more never lowers the best, since restarts are those of fewer and one more; here it raises it.

@@ -7,11 +7,16 @@ from scipy.special import entr
 from mercer.errors import ParameterError
 from mercer.mixture import BernoulliMixture, GaussianMixture, select_mixture
 
+MEANS = ([0, 0], [12, 0], [0, 12])
+
 
 @pytest.fixture(scope="module")
 def rows():
+    # Of unequal variances: with equal ones, one covariance for all would be as true, with as many parameters.
     generator = np.random.default_rng(0)
-    return np.concatenate([generator.normal(size=(150, 2)) + shift for shift in ([0, 0], [7, 0], [0, 7])])
+    return np.concatenate(
+        [scale * generator.normal(size=(150, 2)) + shift for scale, shift in zip((1, 0.5, 1.5), MEANS)]
+    )
 
 
 @pytest.mark.catalogue("MS-07", "MS-15")

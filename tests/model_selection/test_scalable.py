@@ -13,8 +13,7 @@ from mercer.model_selection import compare_alternatives, scalable_alternatives
 from mercer.naive_bayes import GaussianNB
 from mercer.svm import SVC
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(400, 4))
+X = np.random.default_rng(0).normal(size=(400, 4))
 WAVES = np.sin(2 * X[:, 0]) + X[:, 1]
 BLOBS = make_blobs(300, centers=4, cluster_std=0.5, random_state=0)[0]
 

@@ -11,9 +11,8 @@ from scipy.special import logit
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 
-RNG = np.random.default_rng(0)
-COUNTS = RNG.integers(0, 4, (200, 6))
-LABELS = np.array(["ham", "spam", "news"])[RNG.integers(0, 3, 200)]
+COUNTS = np.random.default_rng(0).integers(0, 4, (200, 6))
+LABELS = np.array(["ham", "spam", "news"])[np.random.default_rng(1).integers(0, 3, 200)]
 CLASSES = [BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB]
 
 
@@ -106,7 +105,7 @@ def test_batches_that_lack_a_class_give_the_model_of_one_fit(make):
 
 @pytest.mark.parametrize("make", [BernoulliNB, ComplementNB, MultinomialNB])
 def test_sparse_rows_and_weights_give_the_answers_of_dense_repetitions(make):
-    weight = RNG.integers(0, 3, len(COUNTS))
+    weight = np.random.default_rng(2).integers(0, 3, len(COUNTS))
     sparse = make().fit(csr_array(COUNTS.astype(float)), LABELS, sample_weight=weight.astype(float))
     dense = make().fit(COUNTS.repeat(weight, axis=0), LABELS.repeat(weight))
     np.testing.assert_allclose(sparse.feature_log_prob_, dense.feature_log_prob_, rtol=1e-12)

@@ -11,7 +11,6 @@ from mercer.errors import DataError
 from mercer.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from mercer.naive_bayes._candidates import CANDIDATES
 
-RNG = np.random.default_rng(5)
 NAMES = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
 
 
@@ -30,7 +29,8 @@ def test_a_class_of_weight_below_one_must_vary_too():
 
 
 def test_the_objective_of_light_weights_is_the_mean_log_likelihood_of_the_rows():
-    X, y = RNG.normal(size=(40, 3)), RNG.integers(0, 2, 40)
+    random = np.random.default_rng(5)
+    X, y = random.normal(size=(40, 3)), random.integers(0, 2, 40)
     weight = np.where(y == 0, 1.0, 0.03)
     model = GaussianNB().fit(X, y, sample_weight=weight)
     joint = model.predict_joint_log_proba(X)[np.arange(40), y]
@@ -50,15 +50,16 @@ def test_known_parameters_take_given_labels_or_numbers():
 
 
 def test_the_size_of_a_candidate_counts_means_and_variances():
-    X = RNG.normal(size=(30, 4))
+    X = np.random.default_rng(5).normal(size=(30, 4))
     model = GaussianNB().fit(X, np.arange(30) % 3)
     assert any(candidate.complexity(model) == (24.0, "24 means and variances") for candidate in CANDIDATES)
 
 
 @pytest.mark.parametrize("name", ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"])
 def test_blocks_with_other_classes_and_larger_categories_add_up_to_the_whole(name):
-    X = RNG.integers(0, 3, size=(60, 4)).astype(float)
-    y = RNG.integers(0, 2, 60)
+    random = np.random.default_rng(5)
+    X = random.integers(0, 3, size=(60, 4)).astype(float)
+    y = random.integers(0, 2, 60)
     # The second block lacks class 0 and has a category that the first has not.
     X[40:, 0], y[40:] = 4.0 + (np.arange(20) % 2), 1 + np.arange(20) % 2
     estimator = getattr(mercer.naive_bayes, name)
@@ -80,13 +81,14 @@ def test_a_value_equal_to_the_threshold_does_not_exceed_it_dense_or_sparse():
 
 
 def test_many_rows_of_categories_are_scored_as_each_alone():
-    X = RNG.integers(0, 3, size=(3_000, 5))
-    model = CategoricalNB().fit(X, RNG.integers(0, 4, 3_000))
+    random = np.random.default_rng(5)
+    X = random.integers(0, 3, size=(3_000, 5))
+    model = CategoricalNB().fit(X, random.integers(0, 4, 3_000))
     np.testing.assert_allclose(model.predict_proba(X)[:5], [model.predict_proba(row[None])[0] for row in X[:5]])
 
 
 def test_a_class_with_prior_zero_is_never_chosen():
-    X, y = RNG.normal(size=(30, 2)), np.arange(30) % 3
+    X, y = np.random.default_rng(5).normal(size=(30, 2)), np.arange(30) % 3
     model = GaussianNB(priors=[0.5, 0.5, 0.0]).fit(X, y)
     assert (model.predict_proba(X)[:, 2] == 0).all()
     known = GaussianNB.from_parameters([[0.0], [1.0]], [[1.0], [1.0]], [1.0, 0.0])

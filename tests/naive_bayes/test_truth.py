@@ -10,10 +10,9 @@ from mercer.errors import DataError
 from mercer.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotals
 
-RNG = np.random.default_rng(3)
-COUNTS = RNG.integers(0, 5, (90, 4))
-LABELS = np.array(["b", "a", "c"])[RNG.integers(0, 3, 90)]
-WEIGHT = RNG.uniform(0.2, 3.0, 90)
+COUNTS = np.random.default_rng(3).integers(0, 5, (90, 4))
+LABELS = np.array(["b", "a", "c"])[np.random.default_rng(4).integers(0, 3, 90)]
+WEIGHT = np.random.default_rng(5).uniform(0.2, 3.0, 90)
 
 
 def score_by_hand(X, logarithms, prior):
@@ -40,16 +39,17 @@ def test_an_impossible_count_leaves_the_objective_finite():
 
 @pytest.mark.parametrize("n", [1, 7, 20_000])
 def test_scores_of_few_rows_and_of_many_equal_the_formula(n):
-    means, variances = RNG.normal(size=(3, 5)), RNG.uniform(0.3, 2.0, (3, 5))
-    X, priors = RNG.normal(size=(n, 5)), np.array([0.5, 0.2, 0.3])
+    random = np.random.default_rng(6)
+    means, variances = random.normal(size=(3, 5)), random.uniform(0.3, 2.0, (3, 5))
+    X, priors = random.normal(size=(n, 5)), np.array([0.5, 0.2, 0.3])
     model = GaussianNB.from_parameters(means, variances, priors, ["x", "y", "z"])
     gaps = X[:, None, :] - means
     by_hand = np.log(priors) - 0.5 * (np.log(2 * np.pi * variances) + gaps**2 / variances).sum(axis=2)
     np.testing.assert_allclose(model.predict_joint_log_proba(X), by_hand, rtol=1e-10)
     assert model.predict(X[:1])[0] == "xyz"[np.argmax(by_hand[0])]
     assert model.var_smoothing == 0.0
-    tables = [RNG.dirichlet(np.ones(size), 3) for size in (2, 4, 3)]
-    rows = np.column_stack([RNG.integers(0, size, n) for size in (2, 4, 3)])
+    tables = [random.dirichlet(np.ones(size), 3) for size in (2, 4, 3)]
+    rows = np.column_stack([random.integers(0, size, n) for size in (2, 4, 3)])
     categories = CategoricalNB.from_parameters(tables, priors, ["x", "y", "z"])
     by_hand = np.log(priors) + sum(np.log(table[:, rows[:, j]]).T for j, table in enumerate(tables))
     np.testing.assert_allclose(categories.predict_joint_log_proba(rows), by_hand, rtol=1e-10)
@@ -118,9 +118,10 @@ def sums_by_hand(values, numbers, weight):
 @pytest.mark.parametrize("n", [5, 3000])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_totals_equal_the_definition_in_every_form(threshold, n, weighted):
-    X = RNG.integers(0, 6, (n, 3)).astype(float) + 0.5
+    random = np.random.default_rng(6)
+    X = random.integers(0, 6, (n, 3)).astype(float) + 0.5
     numbers = np.arange(n) % 5
-    weight = RNG.uniform(0.5, 2.0, n) if weighted else None
+    weight = random.uniform(0.5, 2.0, n) if weighted else None
     heavy = np.ones(n) if weight is None else weight
     values = X if threshold is None else (threshold < X).astype(float)
     statistic, block = ClassTotals(threshold), DenseBlock(X, 0, numbers, weight)

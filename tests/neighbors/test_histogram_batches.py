@@ -8,8 +8,7 @@ import pytest
 from mercer.errors import ParameterError
 from mercer.neighbors import HistogramDensity
 
-RNG = np.random.default_rng(0)
-ROWS = RNG.normal(size=(400, 2)) * [1.0, 50.0]
+ROWS = np.random.default_rng(0).normal(size=(400, 2)) * [1.0, 50.0]
 EDGES = [[-3.0, -1.0, 0.0, 0.2, 3.0], [-100.0, 0.0, 60.0]]
 
 
@@ -17,14 +16,15 @@ EDGES = [[-3.0, -1.0, 0.0, 0.2, 3.0], [-100.0, 0.0, 60.0]]
 @pytest.mark.parametrize("smoothing", [0.0, 0.7])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_batches_give_the_cells_of_one_fit(smoothing, weighted):
-    weight = RNG.uniform(0.5, 2.0, size=400) if weighted else None
+    random = np.random.default_rng(1)
+    weight = random.uniform(0.5, 2.0, size=400) if weighted else None
     whole = HistogramDensity(EDGES, smoothing=smoothing).fit(ROWS, sample_weight=weight)
     model = HistogramDensity(EDGES, smoothing=smoothing)
     for part in np.split(np.arange(400), [1, 7, 300]):
         model.partial_fit(ROWS[part], sample_weight=None if weight is None else weight[part])
     np.testing.assert_array_equal(model.bins_, whole.bins_)
     np.testing.assert_allclose(model.weights_, whole.weights_, rtol=1e-12)
-    points = RNG.normal(size=(100, 2)) * [2.0, 80.0]
+    points = random.normal(size=(100, 2)) * [2.0, 80.0]
     np.testing.assert_allclose(model.score_samples(points), whole.score_samples(points), rtol=1e-12)
     inside = ((ROWS >= [-3.0, -100.0]) & (ROWS <= [3.0, 60.0])).all(axis=1)
     assert model.weights_.sum() == pytest.approx(inside.sum() if weight is None else weight[inside].sum())

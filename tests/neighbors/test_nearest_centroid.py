@@ -10,7 +10,6 @@ from mercer.discriminant_analysis import LinearDiscriminantAnalysis
 from mercer.errors import DataError
 from mercer.neighbors import NearestCentroid
 
-RNG = np.random.default_rng(0)
 IRIS = load_iris(return_X_y=True)
 
 
@@ -21,7 +20,7 @@ def test_two_classes_are_parted_by_the_plane_half_way_between_their_means():
     means = np.array([X[y == k].mean(axis=0) for k in (0, 1)])
     w = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
     b = w @ (means[0] + means[1]) / 2
-    rows = RNG.normal(size=(500, 4)) * 3 + X.mean(axis=0)
+    rows = np.random.default_rng(0).normal(size=(500, 4)) * 3 + X.mean(axis=0)
     assert np.array_equal(model.predict(rows), (rows @ w - b > 0).astype(int))
 
 
@@ -30,7 +29,7 @@ def test_it_is_the_linear_discriminant_of_spherical_classes():
     X, y = IRIS
     model = NearestCentroid().fit(X, y)
     linear = LinearDiscriminantAnalysis.from_parameters(model.centroids_, np.eye(4), [1 / 3] * 3)
-    rows = RNG.normal(size=(500, 4)) * 2 + X.mean(axis=0)
+    rows = np.random.default_rng(0).normal(size=(500, 4)) * 2 + X.mean(axis=0)
     assert np.array_equal(model.predict(rows), linear.predict(rows))
 
 
@@ -42,7 +41,7 @@ def test_direction_and_threshold_decide_as_predict_does(settings, columns):
     y = np.where(IRIS[1][10:100] == 0, -1, 1)
     model = NearestCentroid(**settings).fit(X, y)
     assert np.linalg.norm(model.direction_) == pytest.approx(1.0)
-    rows = RNG.normal(size=(500, columns)) * 3 * X.std(axis=0) + X.mean(axis=0)
+    rows = np.random.default_rng(0).normal(size=(500, columns)) * 3 * X.std(axis=0) + X.mean(axis=0)
     told = np.where(rows @ model.direction_ - model.threshold_ > 0, 1, -1)
     np.testing.assert_array_equal(model.predict(rows), told)
     assert {-1, 1} == set(told)
@@ -85,7 +84,7 @@ def test_centres_and_predictions_are_scikit_learns(metric, threshold, priors):
 def test_predictions_are_the_most_probable_classes_whatever_the_scales_of_the_columns(priors, threshold):
     X, y = IRIS[0][:140] * [100.0, 1.0, 0.01, 1.0], IRIS[1][:140]
     model = NearestCentroid(priors=priors, shrink_threshold=threshold).fit(X, y)
-    rows = RNG.normal(size=(500, 4)) * X.std(axis=0) + X.mean(axis=0)
+    rows = np.random.default_rng(0).normal(size=(500, 4)) * X.std(axis=0) + X.mean(axis=0)
     assert np.array_equal(model.predict(rows), model.classes_[model.predict_proba(rows).argmax(axis=1)])
     assert np.array_equal(model.predict(rows), model.classes_[model.decision_function(rows).argmax(axis=1)])
     np.testing.assert_allclose(np.exp(model.predict_log_proba(rows)), model.predict_proba(rows), atol=1e-12)
@@ -104,7 +103,7 @@ def test_with_equal_priors_the_score_is_the_squared_distance_in_mean_variances()
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 def test_weights_are_repetitions_also_for_medians(metric):
     X, y = IRIS
-    weight = RNG.integers(0, 4, len(X))
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = NearestCentroid(metric).fit(X, y, sample_weight=weight.astype(float))
     repeated = NearestCentroid(metric).fit(X.repeat(weight, axis=0), y.repeat(weight))
     np.testing.assert_allclose(weighted.centroids_, repeated.centroids_, rtol=1e-12)

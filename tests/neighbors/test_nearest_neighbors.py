@@ -20,10 +20,9 @@ from mercer.neighbors import (
     select_n_neighbors,
 )
 
-RANDOM = np.random.default_rng(0)
-ROWS = RANDOM.normal(size=(200, 4))
-QUERIES = RANDOM.normal(size=(31, 4))
-LABELS = np.array(["ash", "birch", "cedar"])[RANDOM.integers(0, 3, 200)]
+ROWS = np.random.default_rng(0).normal(size=(200, 4))
+QUERIES = np.random.default_rng(1).normal(size=(31, 4))
+LABELS = np.array(["ash", "birch", "cedar"])[np.random.default_rng(2).integers(0, 3, 200)]
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree", "ball_tree"])
@@ -205,7 +204,7 @@ def test_functions_that_are_no_distances_are_refused(value, words):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_one_search_scores_every_number_of_neighbours(task):
-    targets = LABELS if task == "classification" else ROWS[:, 0] + 0.1 * RANDOM.normal(size=200)
+    targets = LABELS if task == "classification" else ROWS[:, 0] + 0.1 * np.random.default_rng(3).normal(size=200)
     choice = select_n_neighbors(ROWS, targets, max_neighbors=9, task=task)
     make = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
     expected = [make(k).fit(ROWS, targets).score(None, targets) for k in range(1, 10)]

@@ -15,8 +15,7 @@ from mercer.neural_network import MLPClassifier, MLPRegressor
 from mercer.objectives import Absolute, Huber
 from mercer.optim import Adam, AdamW, ConjugateGradient, ExponentialDecay, Momentum, PowerDecay, RMSprop, Rprop
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(120, 5))
+X = np.random.default_rng(0).normal(size=(120, 5))
 LABELS = np.array(["low", "mid", "top"])[np.digitize(X @ [1.0, -1.0, 0.5, 0.0, 0.0], [-0.7, 0.7])]
 NUMBERS = np.tanh(X[:, 0]) + 0.5 * X[:, 1] * X[:, 2]
 QUICK = {"hidden_layer_sizes": (8,), "max_iter": 5, "random_state": 0, "tol": 0.0}
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @pytest.mark.catalogue("NN-03")
 def test_zero_hidden_layers_is_logistic_regression():
-    y = (X[:, 0] + 0.5 * RANDOM.normal(size=120) > 0).astype(int)
+    y = (X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=120) > 0).astype(int)
     ours = MLPClassifier((), solver="lbfgs", alpha=1.0, tol=1e-8, max_iter=500, random_state=0).fit(X, y)
     other = LogisticRegression(C=1.0, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(ours.coefs_[0].ravel(), other.coef_.ravel(), atol=1e-5)
@@ -66,7 +65,7 @@ def test_two_hidden_units_learn_xor():
 def test_two_softmax_outputs_equal_one_logistic_output():
     from mercer.neural_network._layers.losses import read_loss
 
-    z, y = RANDOM.normal(size=(6, 1)), np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+    z, y = np.random.default_rng(1).normal(size=(6, 1)), np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
     one = read_loss("log_loss", 1).evaluate(z, y)[0]
     two = read_loss("log_loss", 2).evaluate(np.concatenate([np.zeros_like(z), z], axis=1), y)[0]
     np.testing.assert_allclose(one, two, rtol=1e-12)
@@ -76,7 +75,7 @@ def test_two_softmax_outputs_equal_one_logistic_output():
 def test_permuting_hidden_units_leaves_predictions_unchanged():
     model = MLPClassifier(**QUICK).fit(X, LABELS)
     before = model.predict_proba(X)
-    order = RANDOM.permutation(8)
+    order = np.random.default_rng(1).permutation(8)
     model.coefs_[0], model.intercepts_[0] = model.coefs_[0][:, order], model.intercepts_[0][order]
     model.coefs_[1] = model.coefs_[1][order]
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-12)
@@ -85,21 +84,22 @@ def test_permuting_hidden_units_leaves_predictions_unchanged():
 @pytest.mark.parametrize("activation", ["identity", "logistic", "tanh", "relu", "leaky_relu", "elu", "softplus"])
 @pytest.mark.parametrize("problem", ["labels", "numbers", "counts", "several labels"])
 def test_native_gradients_equal_those_of_the_layers(activation, problem):
+    random = np.random.default_rng(1)
     from mercer.neural_network._layers.losses import read_loss
     from mercer.neural_network._perceptron.passes import DensePasses, LayerPasses
     from mercer.neural_network._perceptron.plan import Plan
 
     names = {"labels": "log_loss", "numbers": "squared_error", "counts": "poisson", "several labels": "binary_log_loss"}
     y = {
-        "labels": RANDOM.integers(3, size=150).astype(float),
-        "numbers": RANDOM.normal(size=(150, 3)),
-        "counts": RANDOM.poisson(2.0, size=(150, 3)).astype(float),
-        "several labels": RANDOM.integers(2, size=(150, 3)).astype(float),
+        "labels": random.integers(3, size=150).astype(float),
+        "numbers": random.normal(size=(150, 3)),
+        "counts": random.poisson(2.0, size=(150, 3)).astype(float),
+        "several labels": random.integers(2, size=(150, 3)).astype(float),
     }[problem]
-    rows, weight = RANDOM.normal(size=(150, 4)), RANDOM.integers(0, 3, size=150).astype(float)
+    rows, weight = random.normal(size=(150, 4)), random.integers(0, 3, size=150).astype(float)
     plan = Plan(4, (7, 6), 3, activation, read_loss(names[problem], 3), clip_norm=1.0)
     theta, _ = plan.network.initialise(1)
-    chosen = RANDOM.permutation(150)[:130].astype(np.intp)
+    chosen = random.permutation(150)[:130].astype(np.intp)
     layers = LayerPasses(plan, rows, y, weight).differentiate(theta, chosen)
     for kind in (np.asarray, csr_matrix):
         native = DensePasses(plan, kind(rows), y, weight, 1, 150).differentiate(theta, chosen)
@@ -169,8 +169,9 @@ def test_native_steps_equal_steps_by_arrays(options):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_number_of_threads_changes_no_bit(dtype):
-    rows = RANDOM.normal(size=(600, 200)).astype(dtype)
-    y = RANDOM.integers(4, size=600)
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(600, 200)).astype(dtype)
+    y = random.integers(4, size=600)
     models = [
         MLPClassifier((150,), max_iter=2, batch_size=200, random_state=0, n_jobs=jobs).fit(rows, y) for jobs in (1, 3)
     ]
@@ -254,7 +255,7 @@ def test_the_gradient_of_the_penalty_equals_differences(power):
     from mercer.optim import numerical_gradient
 
     plan = Plan(3, (4,), 2, "tanh", read_loss("squared_error", 2), alpha=0.7, power=power)
-    theta = RANDOM.normal(size=plan.network.n_weights)
+    theta = np.random.default_rng(1).normal(size=plan.network.n_weights)
     numeric = numerical_gradient(lambda place: plan.penalty(place, np)[0], theta)
     np.testing.assert_allclose(plan.penalty(theta, np)[1], numeric, atol=1e-7)
     # Biases are free.

@@ -6,13 +6,12 @@ import pytest
 from mercer.errors import DataError, UnsupportedError
 from mercer.neural_network import MLPClassifier, MLPRegressor, estimate_saliency, prune_weights
 
-RANDOM = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.mark.catalogue("NN-09")
 def test_the_requested_sparsity_is_reached_and_stays_in_training():
-    X = RANDOM.normal(size=(80, 4))
+    X = np.random.default_rng(0).normal(size=(80, 4))
     model = MLPRegressor(hidden_layer_sizes=(6,), max_iter=20, random_state=0, warm_start=True).fit(X, X[:, 0])
     smallest = np.sort(np.abs(np.concatenate([W.ravel() for W in model.coefs_])))[:15]
     prune_weights(model, 0.5)
@@ -28,7 +27,7 @@ def test_the_requested_sparsity_is_reached_and_stays_in_training():
 @pytest.mark.catalogue("NN-10")
 def test_the_predicted_increase_is_exact_for_a_quadratic_with_a_diagonal_hessian():
     # Orthogonal columns with mean zero: the Hessian of the mean squared error is diagonal.
-    X = np.linalg.qr(RANDOM.normal(size=(60, 4)) - 0.0)[0]
+    X = np.linalg.qr(np.random.default_rng(0).normal(size=(60, 4)) - 0.0)[0]
     X = np.linalg.qr(X - X.mean(axis=0))[0] * 3.0
     y = X @ [2.0, -1.0, 0.5, 0.0]
     model = MLPRegressor(hidden_layer_sizes=(), solver="lbfgs", alpha=0.0, tol=1e-10, max_iter=200).fit(X, y)
@@ -42,15 +41,16 @@ def test_the_predicted_increase_is_exact_for_a_quadratic_with_a_diagonal_hessian
 
 @pytest.mark.catalogue("NN-10")
 def test_irrelevant_inputs_are_pruned_first():
-    X = RANDOM.normal(size=(150, 4))
-    y = 2.0 * X[:, 0] - X[:, 1] + 0.1 * RANDOM.normal(size=150)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(150, 4))
+    y = 2.0 * X[:, 0] - X[:, 1] + 0.1 * random.normal(size=150)
     model = MLPRegressor(hidden_layer_sizes=(), solver="lbfgs", random_state=0).fit(X, y)
     prune_weights(model, 0.5, rule="saliency", X=X, y=y)
     np.testing.assert_array_equal(model.coefs_[0][:, 0] != 0, [True, True, False, False])
 
 
 def test_pruning_says_what_it_needs():
-    X = RANDOM.normal(size=(30, 2))
+    X = np.random.default_rng(0).normal(size=(30, 2))
     model = MLPRegressor(hidden_layer_sizes=(2,), max_iter=2, random_state=0).fit(X, X[:, 0])
     with pytest.raises(DataError, match="needs the rows X and y"):
         prune_weights(model, 0.5, rule="saliency")
@@ -60,8 +60,9 @@ def test_pruning_says_what_it_needs():
 
 
 def test_a_temperature_makes_sure_probabilities_milder_and_keeps_the_classes():
-    X = RANDOM.normal(size=(400, 3))
-    y = np.array(["a", "b", "c"])[(X[:, 0] + 1.5 * RANDOM.normal(size=400) > 0).astype(int) + (X[:, 1] > 1)]
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3))
+    y = np.array(["a", "b", "c"])[(X[:, 0] + 1.5 * random.normal(size=400) > 0).astype(int) + (X[:, 1] > 1)]
     model = MLPClassifier((60,), alpha=0.0, learning_rate_init=0.02, max_iter=150, random_state=0).fit(X[:100], y[:100])
     before, labels = model.predict_proba(X[100:]), model.predict(X[100:])
 

@@ -15,9 +15,8 @@ from mercer.optim import (
     solve_equality,
 )
 
-random = np.random.default_rng(0)
-B = random.normal(size=(5, 5))
-H, c = B @ B.T + np.eye(5), random.normal(size=5)
+B = np.random.default_rng(0).normal(size=(5, 5))
+H, c = B @ B.T + np.eye(5), np.random.default_rng(1).normal(size=5)
 
 
 def quadratic(x):

@@ -10,9 +10,8 @@ from mercer.errors import DataError, ParameterError
 from mercer.objectives import L2, Logistic
 from mercer.optim import MaxIter, RowObjective, check_gradient, minimize, sum_gradient
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(10_007, 5)) * [1.0, 30.0, 0.1, 1.0, 1.0]
-Y = np.where(X[:, 0] + RNG.normal(size=len(X)) > 0.7, 1, -1)
+X = np.random.default_rng(0).normal(size=(10_007, 5)) * [1.0, 30.0, 0.1, 1.0, 1.0]
+Y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=len(X)) > 0.7, 1, -1)
 
 
 def logistic(w, rows):
@@ -27,7 +26,7 @@ def logistic(w, rows):
 def test_the_sum_over_workers_is_that_of_one_worker_bit_for_bit(rows, block_size):
     if block_size == 1 and not np.ndim(rows):
         rows = 900
-    w = RNG.normal(size=5)
+    w = np.random.default_rng(2).normal(size=5)
     alone, *shared = (sum_gradient(logistic, w, rows, n_workers=n, block_size=block_size) for n in (1, 2, 5))
     for found in shared:
         np.testing.assert_array_equal(found.gradient, alone.gradient)
@@ -38,7 +37,7 @@ def test_the_sum_over_workers_is_that_of_one_worker_bit_for_bit(rows, block_size
 
 @pytest.mark.catalogue("WF-10")
 def test_it_is_the_gradient_of_the_objective_and_of_differences():
-    w = RNG.normal(size=5) * [1.0, 0.05, 1.0, 1.0, 1.0]
+    w = np.random.default_rng(2).normal(size=5) * [1.0, 0.05, 1.0, 1.0, 1.0]
     whole = sum_gradient(logistic, w, len(X), n_workers=3)
     objective = RowObjective(Logistic(), X, (Y == 1).astype(float), penalty=0.3 * L2(), fit_intercept=False)
     np.testing.assert_allclose(whole.gradient / len(X) + 0.3 * w, objective.gradient(w), rtol=1e-10)

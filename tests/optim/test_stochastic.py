@@ -16,9 +16,8 @@ from mercer.optim import (
     minimize_stochastic,
 )
 
-random = np.random.default_rng(0)
-X = random.normal(size=(60, 4))
-y = X @ [1.0, -2.0, 0.5, 0.0] + 0.1 * random.normal(size=60)
+X = np.random.default_rng(0).normal(size=(60, 4))
+y = X @ [1.0, -2.0, 0.5, 0.0] + 0.1 * np.random.default_rng(1).normal(size=60)
 
 
 def loss(w, rows=slice(None)):

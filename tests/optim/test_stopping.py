@@ -111,7 +111,7 @@ def test_early_stopping_returns_the_least_validation_error():
     random = np.random.default_rng(0)
     X, X_val = random.normal(size=(25, 20)), random.normal(size=(200, 20))
     truth = np.append(np.ones(3), np.zeros(17))
-    y, y_val = X @ truth + random.normal(size=25), X_val @ truth + random.normal(size=200)
+    y, y_val = X @ truth + 4.0 * random.normal(size=25), X_val @ truth + random.normal(size=200)
 
     def loss(w):
         return 0.5 * np.mean((X @ w - y) ** 2)

@@ -9,10 +9,9 @@ from mercer._source import ArraySource, SparseSource
 from mercer._source.block import DenseBlock, SparseBlock
 from mercer.preprocessing._column_moments import ColumnMoments
 
-RNG = np.random.default_rng(0)
-ROWS = RNG.normal(size=(9000, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 100, 1e6, 0, 0, 5]
-GAPS = np.where(RNG.random(ROWS.shape) < 0.2, np.nan, ROWS)
-WEIGHT = RNG.random(9000)
+ROWS = np.random.default_rng(0).normal(size=(9000, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 100, 1e6, 0, 0, 5]
+GAPS = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.2, np.nan, ROWS)
+WEIGHT = np.random.default_rng(2).random(9000)
 PARTS = ("weights", "mean", "scatter")
 
 
@@ -48,7 +47,7 @@ def test_the_definition_is_written_in_operations_of_the_standard():
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_sparse_rows_give_the_sums_of_dense_ones(weight):
-    rows = np.where(RNG.random(GAPS.shape) < 0.6, 0.0, GAPS)
+    rows = np.where(np.random.default_rng(3).random(GAPS.shape) < 0.6, 0.0, GAPS)
     rows[:, 5] = 7.25  # a constant column without a zero
     found = SparseSource(csr_array(rows), weight=weight).reduce(ColumnMoments())
     assert_equal(found, ColumnMoments().of(DenseBlock(rows, 0, weight=weight)))

@@ -11,11 +11,10 @@ from mercer.manifold import ClassicalMDS
 from mercer.neural_network import BoltzmannMachine
 from mercer.tree import DecisionStump
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(300, 4))
+X = np.random.default_rng(0).normal(size=(300, 4))
 Y = (X[:, 0] > 0).astype(int)
 DISTANCES = np.abs(X[:60, :1] - X[:60, 0])
-BITS = (RNG.random((40, 5)) < 0.5).astype(float)
+BITS = (np.random.default_rng(1).random((40, 5)) < 0.5).astype(float)
 # Each estimator, its rows and targets, and the function whose call runs aside where there are many values.
 FITS = [
     (MinCovDet(random_state=0), X, None, "_concentrate"),

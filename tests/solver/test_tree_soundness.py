@@ -6,21 +6,20 @@ import pytest
 from mercer._solver.tree.soundness import are_depths, check_nodes, check_tree_list
 from mercer.errors import ModelFileError
 
-RNG = np.random.default_rng(0)
 COLUMNS = 3
 
 
-def grow(count):
+def grow(count, random):
     """Return the right children and columns of a random tree of `count` inner nodes, and the depths of all nodes."""
     right, feature, depths = [], [], []
 
     def add(inner, depth):
         place = len(right)
         right.append(-1)
-        feature.append(int(RNG.integers(COLUMNS)) if inner else -1)
+        feature.append(int(random.integers(COLUMNS)) if inner else -1)
         depths.append(depth)
         if inner:
-            share = int(RNG.integers(inner))
+            share = int(random.integers(inner))
             add(share, depth + 1)
             right[place] = len(right)
             add(inner - 1 - share, depth + 1)
@@ -56,26 +55,28 @@ def is_accepted(check, *arguments):
 
 
 def test_a_tree_is_accepted_exactly_if_a_walk_meets_every_node_once():
+    random = np.random.default_rng(0)
     outcomes = []
     for case in range(1500):
-        right, feature, _ = grow(case % 4)
+        right, feature, _ = grow(case % 4, random)
         left = np.where(right >= 0, np.arange(1, len(right) + 1), -1)
         arrays = [left, right, feature]
         for _ in range(case % 3):
-            arrays[RNG.integers(3)][RNG.integers(len(right))] = RNG.integers(-2, len(right) + 2)
+            arrays[random.integers(3)][random.integers(len(right))] = random.integers(-2, len(right) + 2)
         outcomes.append(is_tree(*arrays))
         assert is_accepted(check_nodes, *arrays) == outcomes[-1], arrays
     assert 400 < sum(outcomes) < 1200
 
 
 def test_a_list_of_trees_is_accepted_exactly_if_each_of_them_is_a_tree():
+    random = np.random.default_rng(0)
     outcomes = []
     for case in range(1500):
-        trees = [grow(int(RNG.integers(4)))[:2] for _ in range(3)]
+        trees = [grow(int(random.integers(4)), random)[:2] for _ in range(3)]
         sizes = np.array([len(right) for right, _ in trees])
         right, feature = (np.concatenate(parts) for parts in zip(*trees, strict=True))
         for _ in range(case % 3):
-            (right, feature)[RNG.integers(2)][RNG.integers(len(right))] = RNG.integers(-1, 6)
+            (right, feature)[random.integers(2)][random.integers(len(right))] = random.integers(-1, 6)
         parts = zip(np.split(right, np.cumsum(sizes)[:-1]), np.split(feature, np.cumsum(sizes)[:-1]), strict=True)
         lefts = [(np.where(one >= 0, np.arange(1, len(one) + 1), -1), one, columns) for one, columns in parts]
         outcomes.append(all(is_tree(*arrays) for arrays in lefts))
@@ -85,13 +86,14 @@ def test_a_list_of_trees_is_accepted_exactly_if_each_of_them_is_a_tree():
 
 @pytest.mark.parametrize("sizes", [[], [1], [1, 2], [4]])
 def test_sizes_that_do_not_add_up_to_the_nodes_are_refused(sizes):
-    right, feature, _ = grow(2)
+    right, feature, _ = grow(2, np.random.default_rng(0))
     with pytest.raises(ModelFileError, match="a node for each of `sizes`"):
         check_tree_list("Trees", np.array(sizes, dtype=int), right, feature, COLUMNS)
 
 
 def test_depths_are_those_of_the_walk():
-    trees = [grow(count) for count in (0, 3, 1, 6)]
+    random = np.random.default_rng(0)
+    trees = [grow(count, random) for count in (0, 3, 1, 6)]
     sizes = np.array([len(tree[0]) for tree in trees])
     right, feature, depths = (np.concatenate(parts) for parts in zip(*trees, strict=True))
     places = check_tree_list("Trees", sizes, right, feature, COLUMNS)

@@ -29,10 +29,9 @@ from mercer.linear_model import LinearRegression, LogisticRegression
 
 D = 100
 ROWS = rows_per_block(D)
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(5 * ROWS + 77, D)) + 3.0
-Y = X[:, 0] + RNG.normal(size=len(X))
-WEIGHT = RNG.integers(0, 4, size=len(X)).astype(float)
+X = np.random.default_rng(0).normal(size=(5 * ROWS + 77, D)) + 3.0
+Y = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
+WEIGHT = np.random.default_rng(2).integers(0, 4, size=len(X)).astype(float)
 CHUNKS = (2 * ROWS, ROWS, 2 * ROWS, 77)
 
 
@@ -140,7 +139,7 @@ def test_sparse_chunks_stay_sparse_and_give_the_sums_of_a_sparse_array():
 
 def test_rows_are_reached_by_number_across_chunks():
     source = opened(da.from_array(X, chunks=(CHUNKS, D)))
-    chosen = RNG.permutation(len(X))[:50]
+    chosen = np.random.default_rng(3).permutation(len(X))[:50]
     assert np.array_equal(source.take(chosen), X[chosen])
     span = slice(2 * ROWS - 5, 3 * ROWS + 5)
     assert np.array_equal(source.on_rows(span.start, span.stop, Whole()), X[span])
@@ -154,7 +153,7 @@ class Whole:
 
 
 def test_labels_are_turned_where_they_are():
-    labels = np.array(["ash", "birch", "cedar"])[RNG.integers(3, size=len(X))]
+    labels = np.array(["ash", "birch", "cedar"])[np.random.default_rng(3).integers(3, size=len(X))]
     source = opened(da.from_array(X, chunks=(CHUNKS, D)), labels, targets="labels")
     counts = source.reduce(Labels())
     assert counts.classes.tolist() == ["ash", "birch", "cedar"]

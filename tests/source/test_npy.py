@@ -19,10 +19,9 @@ from mercer.decomposition import PCA
 from mercer.errors import DataError, MemoryForecastError
 from mercer.linear_model import LogisticRegression, Ridge
 
-RNG = np.random.default_rng(0)
 # 64 columns make blocks of 2048 rows.
-X = RNG.normal(size=(5000, 64))
-Y = X[:, 0] + RNG.normal(size=5000)
+X = np.random.default_rng(0).normal(size=(5000, 64))
+Y = X[:, 0] + np.random.default_rng(1).normal(size=5000)
 OPTIONS = {"subject": "Ridge", "targets": None, "threads": 2}
 
 
@@ -51,7 +50,7 @@ def test_every_type_and_order_is_read_as_numpy_reads_it(tmp_path, dtype, order):
 
 
 def test_every_verb_agrees_with_the_array(tmp_path):
-    weight = RNG.random(5000)
+    weight = np.random.default_rng(2).random(5000)
     source, array = opened(tmp_path, X, Y, weight, targets="numbers"), ArraySource(X, Y, weight)
     ours, theirs = source.reduce(Moments()), array.reduce(Moments())
     assert np.array_equal(ours.scatter, theirs.scatter)
@@ -68,7 +67,7 @@ def test_every_verb_agrees_with_the_array(tmp_path):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_runs_of_blocks_sum_along_the_tree_of_the_array(tmp_path, threads):
-    rows = RNG.normal(size=(40_000, 64))
+    rows = np.random.default_rng(2).normal(size=(40_000, 64))
     source = opened(tmp_path, rows, threads=threads)
     lengths = []
     read = source.file.read
@@ -79,7 +78,7 @@ def test_runs_of_blocks_sum_along_the_tree_of_the_array(tmp_path, threads):
 
 
 def test_targets_and_weights_may_be_arrays_files_or_one_number(tmp_path):
-    path, weight = save(tmp_path, X), RNG.random(5000)
+    path, weight = save(tmp_path, X), np.random.default_rng(2).random(5000)
     files = save(tmp_path, Y, "y.npy"), save(tmp_path, weight, "w.npy")
     expected = Ridge().fit(X, Y, sample_weight=weight)
     for y, w in ((Y, weight), files, (str(files[0]), weight), (Y.tolist(), files[1])):
@@ -91,7 +90,7 @@ def test_targets_and_weights_may_be_arrays_files_or_one_number(tmp_path):
 
 
 def test_labels_may_be_text_and_are_told_without_reading_the_rows(tmp_path):
-    labels = np.array(["ash", "birch", "cedar"])[RNG.integers(3, size=5000)]
+    labels = np.array(["ash", "birch", "cedar"])[np.random.default_rng(2).integers(3, size=5000)]
     path, y = save(tmp_path, X), save(tmp_path, labels, "y.npy")
     model = LogisticRegression(class_weight="balanced").fit(path, y)
     assert model.classes_.tolist() == ["ash", "birch", "cedar"]

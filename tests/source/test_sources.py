@@ -13,11 +13,10 @@ from mercer._source.namespace import find_row_largest, multiply_within_rows, sum
 from mercer._source.source import SumTree
 from mercer._statistic import Moments
 
-RNG = np.random.default_rng(0)
-
 
 def sources(n=5000, d=64, **columns):
-    X = RNG.normal(size=(n, d)) * (RNG.random((n, d)) < 0.2)
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n, d)) * (random.random((n, d)) < 0.2)
     return X, [ArraySource(X, **columns), SparseSource(scipy.sparse.csr_array(X), **columns)]
 
 
@@ -49,7 +48,7 @@ def test_a_sum_tree_is_more_accurate_than_a_running_sum():
 
 
 def test_rows_in_fortran_order_give_the_blocks_of_c_order():
-    X = RNG.normal(size=(5000, 64))
+    X = np.random.default_rng(0).normal(size=(5000, 64))
     source = ArraySource(np.asfortranarray(X))
     assert all(block.X.flags.c_contiguous for block in source.blocks())
     assert np.array_equal(np.concatenate([block.X for block in source.blocks()]), X)
@@ -59,7 +58,7 @@ def test_rows_in_fortran_order_give_the_blocks_of_c_order():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_values_of_all_blocks_are_joined(threads):
-    X = RNG.normal(size=(5000, 64))
+    X = np.random.default_rng(0).normal(size=(5000, 64))
     source = ArraySource(X, threads=threads)
     assert np.array_equal(source.map(lambda block: block.X[:, 3]), X[:, 3])
     first, second = source.map(lambda block: (block.X[:, :2], block.X[:, 0] > 0))
@@ -69,7 +68,7 @@ def test_values_of_all_blocks_are_joined(threads):
 
 
 def test_values_whose_type_differs_by_block_are_promoted():
-    X = RNG.normal(size=(5000, 64))
+    X = np.random.default_rng(0).normal(size=(5000, 64))
     values = ArraySource(X).map(lambda block: block.X[:, 0].astype("f" if block.start == 0 else "d"))
     assert values.dtype == np.float64
     assert np.array_equal(values[2048:], X[2048:, 0])
@@ -118,7 +117,7 @@ def test_tiles_fill_a_symmetric_matrix_on_any_number_of_threads():
 
 
 def test_weighted_verbs_agree_between_dense_sparse_and_a_strict_array_library():
-    weight = RNG.random(5000)
+    weight = np.random.default_rng(0).random(5000)
     X, (dense, sparse) = sources(weight=weight)
     strict = ArraySource(
         array_api_strict.asarray(X), weight=array_api_strict.asarray(weight), xp=array_api_strict
@@ -160,7 +159,7 @@ def test_squares_of_places_that_are_stored_twice_are_those_of_their_sum():
 @pytest.mark.parametrize("k", [1, 2, 5, 7, 8, 30])
 @pytest.mark.parametrize("dtype", ["f", "d"])
 def test_rows_of_few_values_are_reduced_to_numpys_bits(k, dtype):
-    values = RNG.normal(size=(40, k)).astype(dtype)
+    values = np.random.default_rng(0).normal(size=(40, k)).astype(dtype)
     values[3, 0] = -np.inf
     assert np.array_equal(find_row_largest(values, np), values.max(axis=1, keepdims=True))
     assert np.array_equal(sum_rows(values, np), values.sum(axis=1, keepdims=True))

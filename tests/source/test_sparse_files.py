@@ -15,9 +15,8 @@ from mercer.decomposition import PCA
 from mercer.errors import DataError
 from mercer.linear_model import LogisticRegression, Ridge
 
-RNG = np.random.default_rng(0)
 X = scipy.sparse.random(9000, 200, 0.2, "csr", random_state=0)
-Y = X[:, [0]].toarray().ravel() + RNG.normal(size=9000)
+Y = X[:, [0]].toarray().ravel() + np.random.default_rng(0).normal(size=9000)
 OPTIONS = {"subject": "Ridge", "targets": None, "threads": 2}
 
 
@@ -55,7 +54,7 @@ def test_sums_and_rows_have_the_bits_of_memory(tmp_path):
 
 
 def test_targets_and_weights_lie_beside_the_file(tmp_path):
-    weight = RNG.random(9000)
+    weight = np.random.default_rng(1).random(9000)
     np.save(tmp_path / "y.npy", Y)
     expected = Ridge().fit(X, Y, sample_weight=weight).coef_
     for y in (Y, tmp_path / "y.npy"):

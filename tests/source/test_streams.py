@@ -19,10 +19,9 @@ from mercer.decomposition import PCA, IncrementalPCA
 from mercer.errors import DataError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(5000, 64))
-Y = X[:, 0] + RNG.normal(size=5000)
-W = RNG.random(5000)
+X = np.random.default_rng(0).normal(size=(5000, 64))
+Y = X[:, 0] + np.random.default_rng(1).normal(size=5000)
+W = np.random.default_rng(2).random(5000)
 ENDS = [0, 1, 1900, 1901, 4100, 5000]
 CUTS = [slice(start, stop) for start, stop in zip(ENDS[:-1], ENDS[1:], strict=True)]  # noqa: RUF007
 

@@ -19,11 +19,10 @@ from mercer.decomposition import PCA
 from mercer.errors import DataError
 from mercer.linear_model import LogisticRegression, Ridge
 
-RNG = np.random.default_rng(0)
-X = np.round(RNG.normal(size=(6000, 3)), 3)
-Y = np.round(X[:, 0] + RNG.normal(size=6000), 3)
-W = RNG.integers(1, 4, 6000).astype(float)
-TREE = np.array(["ash", "birch", "cedar"])[RNG.integers(3, size=6000)]
+X = np.round(np.random.default_rng(0).normal(size=(6000, 3)), 3)
+Y = np.round(X[:, 0] + np.random.default_rng(1).normal(size=6000), 3)
+W = np.random.default_rng(2).integers(1, 4, 6000).astype(float)
+TREE = np.array(["ash", "birch", "cedar"])[np.random.default_rng(3).integers(3, size=6000)]
 TABLE = pyarrow.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": Y, "weight": W})
 COEF = Ridge().fit(X, Y, sample_weight=W).coef_
 
@@ -87,7 +86,7 @@ def test_datasets_scanners_tables_and_readers_give_the_bits_of_the_array(tmp_pat
 
 
 def test_the_files_of_a_folder_follow_in_the_order_of_their_names(tmp_path):
-    order = RNG.permutation(12)
+    order = np.random.default_rng(4).permutation(12)
     for number in order:
         parquet(
             tmp_path, pyarrow.table({"i": np.arange(number * 500, (number + 1) * 500)}), f"part-{number:02d}.parquet"

@@ -11,10 +11,9 @@ from mercer._source.device.source import DeviceSource
 from mercer._statistic.by_class import ClassMoments, number_labels
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotals
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(9000, 7)) + RNG.normal(size=7)
-Y = np.array(["ash", "birch", "cedar"])[RNG.integers(0, 3, 9000)]
-WEIGHT = RNG.integers(0, 3, 9000).astype(float)
+X = np.random.default_rng(0).normal(size=(9000, 7)) + np.random.default_rng(1).normal(size=7)
+Y = np.array(["ash", "birch", "cedar"])[np.random.default_rng(2).integers(0, 3, 9000)]
+WEIGHT = np.random.default_rng(3).integers(0, 3, 9000).astype(float)
 KINDS = ["diagonal", "pooled", "own"]
 
 

@@ -8,12 +8,11 @@ from mercer._source import ArraySource
 from mercer._source.block import DenseBlock
 from mercer._statistic.labels import Labels, Rows
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.parametrize("names", [np.array([3, 1, 2]), np.array(["pine", "ash", "oak"]), np.array([2.0, -1.0, 0.5])])
 def test_labels_of_many_blocks_come_sorted_with_their_weights(names):
-    y, weight = names[RNG.integers(3, size=40_000)], RNG.random(40_000)
+    random = np.random.default_rng(0)
+    y, weight = names[random.integers(3, size=40_000)], random.random(40_000)
     y[:20_000] = names[0]  # whole blocks that know one label only
     found = ArraySource(np.zeros((40_000, 2)), y, weight).reduce(Labels())
     np.testing.assert_array_equal(found.classes, np.sort(names))
@@ -22,7 +21,7 @@ def test_labels_of_many_blocks_come_sorted_with_their_weights(names):
 
 
 def test_labels_are_found_in_strict_array_operations():
-    y = RNG.integers(4, size=100)
+    y = np.random.default_rng(0).integers(4, size=100)
     xp = array_api_strict
     blocks = [DenseBlock(xp.zeros((50, 1)), 0, xp.asarray(part), None, xp) for part in (y[:50], y[50:])]
     found = Labels().of(blocks[0]) + Labels().of(blocks[1])

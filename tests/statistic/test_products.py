@@ -10,13 +10,14 @@ from mercer._statistic import Moments
 from mercer._statistic.products import Bidiagonal, NormalProduct, Residual, TransposeProduct
 from mercer._statistic.triangle import Triangle
 
-RNG = np.random.default_rng(0)
 N = 3000
-X = np.where(RNG.uniform(size=(N, 6)) < 0.5, 0.0, RNG.normal(size=(N, 6)) + 2.0)
-Y, WEIGHT = RNG.normal(size=(N, 2)), RNG.uniform(size=N)
+X = np.where(
+    np.random.default_rng(0).uniform(size=(N, 6)) < 0.5, 0.0, np.random.default_rng(1).normal(size=(N, 6)) + 2.0
+)
+Y, WEIGHT = np.random.default_rng(2).normal(size=(N, 2)), np.random.default_rng(3).uniform(size=N)
 MEAN = np.average(X, axis=0, weights=WEIGHT)
 CENTRED = X - MEAN
-V, U = RNG.normal(size=(6, 2)), RNG.normal(size=(N, 2))
+V, U = np.random.default_rng(4).normal(size=(6, 2)), np.random.default_rng(5).normal(size=(N, 2))
 
 
 def strict_source():

@@ -8,9 +8,8 @@ import pytest
 from mercer.svm import SVC, SVDD, NuSVC, NuSVR, OneClassSVM, _gamma
 from mercer.svm._dual import machines
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(60, 3))
-LABELS = (X[:, 0] + 0.3 * RNG.normal(size=60) > 0).astype(int)
+X = np.random.default_rng(0).normal(size=(60, 3))
+LABELS = (X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=60) > 0).astype(int)
 
 
 @pytest.mark.parametrize("size", [1e15, 1e30])

@@ -17,14 +17,13 @@ from mercer.errors import DataError, DataTypeError, ParameterError
 from mercer.linear_model import LogisticRegression
 from mercer.svm import SVC, SVR, Hyperplane, LinearSVC, fit_path, margin_width, signed_distances, slacks
 
-RANDOM = np.random.default_rng(0)
-
 
 @pytest.mark.catalogue("KM-06")
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_distances_are_those_to_the_nearest_point_of_the_plane(d):
-    w, b = RANDOM.normal(size=d), -1.7
-    X = RANDOM.normal(size=(20, d))
+    random = np.random.default_rng(0)
+    w, b = random.normal(size=d), -1.7
+    X = random.normal(size=(20, d))
     plane = Hyperplane(w, b)
     # The foot x - t w with w . foot + b = 0 is nearest: the step is along the normal.
     feet = X - np.outer((X @ w + b) / (w @ w), w)
@@ -41,7 +40,7 @@ def test_distances_are_those_to_the_nearest_point_of_the_plane(d):
 
 @pytest.mark.catalogue("KM-06")
 def test_the_canonical_form_gives_the_nearest_row_one_and_the_margin_its_distance():
-    X = RANDOM.normal(size=(30, 3)) + 4.0
+    X = np.random.default_rng(0).normal(size=(30, 3)) + 4.0
     plane = Hyperplane([0.3, -2.0, 0.7], 0.9)
     canonical = plane.canonicalize(X)
     assert np.abs(canonical.decision_function(X)).min() == pytest.approx(1.0)
@@ -54,7 +53,8 @@ def test_the_canonical_form_gives_the_nearest_row_one_and_the_margin_its_distanc
 
 @pytest.mark.catalogue("KM-06")
 def test_a_hard_margin_machine_is_in_canonical_form_and_other_linear_models_are_not():
-    X = np.concatenate([RANDOM.normal(size=(20, 2)), RANDOM.normal(size=(20, 2)) + np.array([6.0, 5.0])])
+    random = np.random.default_rng(0)
+    X = np.concatenate([random.normal(size=(20, 2)), random.normal(size=(20, 2)) + np.array([6.0, 5.0])])
     y = np.repeat(["left", "right"], 20)
     machine = SVC(C=np.inf, kernel="linear", tol=1e-9).fit(X, y)
     plane = Hyperplane.from_model(machine)
@@ -112,26 +112,30 @@ def solve_primal(X, y, costs, epsilon=None):
 @pytest.mark.catalogue("KM-08")
 @pytest.mark.parametrize("C", [0.05, 2.0])
 def test_slacks_are_those_of_the_primal_program(C):
-    X = np.concatenate([RANDOM.normal(size=(14, 2)), 3.0 * RANDOM.normal(size=(6, 2)) + [2.0, 1.0]])
+    random = np.random.default_rng(0)
+    X = np.concatenate([random.normal(size=(14, 2)), 3.0 * random.normal(size=(6, 2)) + [2.0, 1.0]])
     side = np.repeat([-1.0, 1.0], [14, 6])
     factors = {"no": 1.0, "yes": 2.5}
     labels = np.where(side > 0, "yes", "no")
     costs = C * np.where(side > 0, 2.5, 1.0)
     xi, value = solve_primal(X, side, costs)
     model = SVC(C=C, kernel="linear", class_weight=factors, tol=1e-9).fit(X, labels)
-    np.testing.assert_allclose(slacks(model, X, labels), xi, atol=1e-5)
+    alpha = np.zeros(20)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    # Coefficients between their bounds fix the threshold; without one, slacks of one sum are many.
+    if ((alpha > 1e-6 * costs) & (alpha < (1 - 1e-6) * costs)).any():
+        np.testing.assert_allclose(slacks(model, X, labels), xi, atol=1e-5)
     assert 0.5 / margin_width(model) ** 2 + costs @ slacks(model, X, labels) == pytest.approx(value, rel=1e-7)
     assert -model.history_["objective"][-1] == pytest.approx(value, rel=1e-6)
     # A row has a positive slack only if its coefficient is at the bound.
-    alpha = np.zeros(20)
-    alpha[model.support_] = np.abs(model.dual_coef_[0])
     assert (slacks(model, X, labels)[alpha < costs - 1e-9] <= 1e-7).all()
 
 
 @pytest.mark.catalogue("KM-08")
 def test_slacks_of_a_tube_are_those_of_its_primal_program():
-    X = RANDOM.normal(size=(20, 2))
-    y = X @ [1.0, -2.0] + RANDOM.normal(size=20)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20, 2))
+    y = X @ [1.0, -2.0] + random.normal(size=20)
     xi, value = solve_primal(X, y, np.full(20, 0.7), epsilon=0.4)
     model = SVR(C=0.7, epsilon=0.4, kernel="linear", tol=1e-9).fit(X, y)
     np.testing.assert_allclose(slacks(model, X, y), xi, atol=1e-5)
@@ -157,7 +161,7 @@ def test_a_smaller_cost_widens_the_margin_and_adds_violations():
 
 
 def test_slacks_that_cannot_be_are_refused():
-    X, y = RANDOM.normal(size=(30, 2)), np.arange(30) % 3
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
     with pytest.raises(DataError, match="slacks: the model must have two classes; got 3"):
         slacks(SVC().fit(X, y), X, y)
     with pytest.raises(DataError, match="slacks: y must have labels of the model; got 2"):
@@ -202,7 +206,7 @@ def test_the_offset_is_the_mean_over_all_free_rows_of_a_loose_fit():
     assert np.ptp(offsets) > 0.01
     assert model.intercept_[0] == pytest.approx(offsets.mean(), abs=1e-6)
     # Support vectors alone give the scores of rows never seen.
-    new = RANDOM.normal(size=(30, 4))
+    new = np.random.default_rng(0).normal(size=(30, 4))
     by_hand = polynomial_kernel(new, model.support_vectors_, degree=2, gamma=0.3, coef0=1.0) @ model.dual_coef_[0]
     np.testing.assert_allclose(model.decision_function(new), by_hand + model.intercept_[0], rtol=1e-9)
 
@@ -212,7 +216,7 @@ def test_the_primal_coefficients_of_a_linear_kernel_decide_alike():
     X, y = make_classification(150, 3, n_informative=3, n_redundant=0, flip_y=0.1, random_state=2)
     labels = np.where(y > 0, "p", "n")
     model = SVC(C=0.5, kernel="linear", class_weight={"p": 3.0, "n": 1.0}).fit(X + 5.0, labels)
-    new = 5.0 + RANDOM.normal(size=(200, 3))
+    new = 5.0 + np.random.default_rng(0).normal(size=(200, 3))
     scores = new @ model.coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(new), scores, atol=1e-9)
     np.testing.assert_array_equal(model.predict(new), np.where(scores > 0, "p", "n"))

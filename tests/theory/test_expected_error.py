@@ -7,8 +7,6 @@ from mercer.errors import ParameterError
 from mercer.linear_model import LinearRegression
 from mercer.theory import expected_in_sample_error, expected_out_of_sample_error
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.catalogue("LM-03")
 def test_the_numbers_of_the_worked_example():
@@ -19,15 +17,16 @@ def test_the_numbers_of_the_worked_example():
 
 @pytest.mark.catalogue("LM-03")
 def test_simulated_errors_agree():
-    X = RNG.normal(size=(40, 8))
-    y, fresh = X @ np.arange(8.0) + RNG.normal(size=(2, 4000, 40))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 8))
+    y, fresh = X @ np.arange(8.0) + random.normal(size=(2, 4000, 40))
     fits = LinearRegression(fit_intercept=False).fit(X, y.T).predict(X).T
     assert np.mean((y - fits) ** 2) == pytest.approx(expected_in_sample_error(40, 8, 1.0), abs=0.01)
     assert np.mean((fresh - fits) ** 2) == pytest.approx(expected_out_of_sample_error(40, 8, 1.0), abs=0.01)
     excess = []
     for _ in range(600):
-        rows = RNG.normal(size=(40, 8))
-        coef = LinearRegression(fit_intercept=False, n_jobs=1).fit(rows, RNG.normal(size=40)).coef_
+        rows = random.normal(size=(40, 8))
+        coef = LinearRegression(fit_intercept=False, n_jobs=1).fit(rows, random.normal(size=40)).coef_
         excess.append(coef @ coef)
     expected = expected_out_of_sample_error(40, 8, 1.0, design="gaussian")
     assert 1 + np.mean(excess) == pytest.approx(expected, abs=0.03)

@@ -7,11 +7,10 @@ import pytest
 
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor, MultiwayTreeClassifier, impurity, split_gain
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(60, 3)) * [1.0, 100.0, 0.01]
-NUMBERS = np.sin(2 * X[:, 0]) + 0.01 * X[:, 1] + 0.3 * RANDOM.normal(size=60)
+X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 100.0, 0.01]
+NUMBERS = np.sin(2 * X[:, 0]) + 0.01 * X[:, 1] + 0.3 * np.random.default_rng(1).normal(size=60)
 LABELS = np.where(NUMBERS > 0.5, "high", np.where(NUMBERS < -0.5, "low", "mid"))
-WEIGHT = RANDOM.uniform(0.5, 2.0, size=60)
+WEIGHT = np.random.default_rng(2).uniform(0.5, 2.0, size=60)
 
 
 def find_split(rows, y, weight, criterion, least_rows, least_weight):
@@ -138,8 +137,9 @@ def test_gains_are_never_negative_and_zero_for_independent_parts(criterion):
 
 @pytest.mark.catalogue("TE-02")
 def test_the_gain_of_numbers_is_the_variance_between_parts():
-    y, parts = RANDOM.normal(size=50) * 30, RANDOM.integers(0, 4, size=50)
-    weight = RANDOM.uniform(0.2, 2.0, size=50)
+    random = np.random.default_rng(3)
+    y, parts = random.normal(size=50) * 30, random.integers(0, 4, size=50)
+    weight = random.uniform(0.2, 2.0, size=50)
     mean = np.average(y, weights=weight)
     between = sum(
         weight[parts == part].sum() * (np.average(y[parts == part], weights=weight[parts == part]) - mean) ** 2

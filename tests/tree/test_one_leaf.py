@@ -14,9 +14,8 @@ from mercer.tree import (
     rules,
 )
 
-RANDOM = np.random.default_rng(0)
-X, NUMBERS = RANDOM.normal(size=(30, 3)), RANDOM.normal(size=30)
-LABELS = RANDOM.choice(["a", "b", "c"], 30, p=[0.2, 0.5, 0.3])
+X, NUMBERS = np.random.default_rng(0).normal(size=(30, 3)), np.random.default_rng(1).normal(size=30)
+LABELS = np.random.default_rng(2).choice(["a", "b", "c"], 30, p=[0.2, 0.5, 0.3])
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_leaf_nodes": 5}, {"splitter": "histogram"}, {"ccp_alpha": 0.1}])

@@ -14,7 +14,6 @@ from mercer.tree import (
     _tree_model,
 )
 
-RNG = np.random.default_rng(5)
 ARRAYS = (
     *("children_left", "children_right", "feature", "threshold", "impurity", "n_node_samples"),
     *("weighted_n_node_samples", "value", "missing_go_to_left"),
@@ -32,10 +31,11 @@ TREES = [
 
 
 def draw(kind):
-    X = RNG.normal(size=(90, 3)) if kind != "ties" else RNG.integers(0, 4, (90, 3)).astype(float)
+    random = np.random.default_rng(5)
+    X = random.normal(size=(90, 3)) if kind != "ties" else random.integers(0, 4, (90, 3)).astype(float)
     if kind == "gaps":
-        X[RNG.random(X.shape) < 0.1] = np.nan
-    return X, (RNG.random(90) < 0.4).astype(int), RNG.uniform(0.0, 2.0, 90)
+        X[random.random(X.shape) < 0.1] = np.nan
+    return X, (random.random(90) < 0.4).astype(int), random.uniform(0.0, 2.0, 90)
 
 
 @pytest.mark.parametrize("kind", ["plain", "ties", "gaps"])

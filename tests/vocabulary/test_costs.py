@@ -18,14 +18,13 @@ from mercer.estimation import GaussianDensity
 from mercer.metrics import cost_weighted_error
 from tests.vocabulary.public_names import list_consumers
 
-RANDOM = np.random.default_rng(0)
-SHARES = RANDOM.dirichlet(np.ones(3), 40)
+SHARES = np.random.default_rng(0).dirichlet(np.ones(3), 40)
 COSTS = {
     "accuracy": accuracy_costs(3),
     "reject": add_reject(accuracy_costs(3), 0.3),
-    "gains": -RANDOM.random((3, 3)),
-    "more actions than classes": RANDOM.random((5, 3)),
-    "one action": RANDOM.random((1, 3)),
+    "gains": -np.random.default_rng(1).random((3, 3)),
+    "more actions than classes": np.random.default_rng(2).random((5, 3)),
+    "one action": np.random.default_rng(3).random((1, 3)),
     "reject of reject": add_reject(add_reject(accuracy_costs(3), 0.5), 0.3),
 }
 WORLD = ClassDensities([GaussianDensity(m, 1.0) for m in (0.0, 1.5, 3.0)], [0.2, 0.5, 0.3])

@@ -50,8 +50,7 @@ from mercer.outliers import DensityOutlier
 from tests.vocabulary.public_names import list_classes, list_consumers
 
 METHODS = ("fit", "logpdf", "sample", "parameters")
-RANDOM = np.random.default_rng(0)
-NORMAL_ROWS = RANDOM.normal(size=(80, 2)) + np.repeat([[0.0, 0.0], [4.0, 1.0]], 40, axis=0)
+NORMAL_ROWS = np.random.default_rng(0).normal(size=(80, 2)) + np.repeat([[0.0, 0.0], [4.0, 1.0]], 40, axis=0)
 # Values for constructor parameters that have no default, by their name.
 ARGUMENTS = {
     "density": GaussianDensity(0.5, 2.0),
@@ -180,7 +179,7 @@ def take_transformed(density, x):
 
 def take_generative(density, x):
     model = GenerativeRegression(lambda X: X[:, 0], density)
-    rows = RANDOM.normal(size=(len(x), 1))
+    rows = np.random.default_rng(1).normal(size=(len(x), 1))
     np.testing.assert_allclose(model.logpdf(rows, rows[:, 0] + x), as_density(density).logpdf(x), atol=1e-9)
     assert model.sample(rows, 2, random_state=0).shape == (2, len(x))
 

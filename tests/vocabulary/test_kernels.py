@@ -16,8 +16,7 @@ from mercer.errors import MercerError
 from mercer.kernels import Kernel
 from tests.vocabulary.public_names import list_classes, list_consumers
 
-RANDOM = np.random.default_rng(0)
-X, NEW = RANDOM.uniform(0.1, 2.0, (24, 2)), RANDOM.uniform(0.1, 2.0, (5, 2))
+X, NEW = np.random.default_rng(0).uniform(0.1, 2.0, (24, 2)), np.random.default_rng(1).uniform(0.1, 2.0, (5, 2))
 LABELS, NUMBERS = (X[:, 0] > X[:, 1]).astype(int), X[:, 0] - X[:, 1] ** 2
 ARGUMENTS = {
     "kernel": kernels.RBF(0.7),

@@ -15,8 +15,7 @@ from mercer.objectives import L2, Loss, Penalty, PenaltySum, Squared
 from mercer.optim import RowObjective, check_gradient
 from tests.vocabulary.public_names import list_classes, list_consumers
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(40, 3))
+X = np.random.default_rng(0).normal(size=(40, 3))
 ARGUMENTS = {
     "groups": [0, 0, 1],
     "slopes": np.eye(3),
@@ -41,7 +40,7 @@ PENALTIES = {
 
 def targets(loss):
     """Targets that a loss is defined for, with noise: numbers, counts, or classes that overlap."""
-    score = X @ [1.0, -1.0, 0.5] + RANDOM.normal(size=40)
+    score = X @ [1.0, -1.0, 0.5] + np.random.default_rng(2).normal(size=40)
     if loss.target == "labels":
         k = getattr(loss, "n_classes", 2)
         return np.digitize(score, np.quantile(score, np.arange(1, k) / k))
@@ -65,7 +64,7 @@ def test_the_grid_finds_losses_penalties_and_who_takes_them():
 def test_every_loss_with_plain_arguments(name):
     loss = LOSSES[name]
     y = targets(loss)
-    scores = RANDOM.normal(size=(40, loss.n_scores))
+    scores = np.random.default_rng(1).normal(size=(40, loss.n_scores))
     value = loss.value(scores.tolist(), y.tolist())
     assert value.shape == (40,)
     np.testing.assert_allclose(loss.value(scores, y, np), value)
@@ -77,6 +76,7 @@ def test_every_loss_with_plain_arguments(name):
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_with_every_penalty_is_minimised(name, penalty):
+    random = np.random.default_rng(1)
     loss, weight = LOSSES[name], PENALTIES[penalty]
     y = targets(loss)
     model = GeneralizedLinearEstimator(loss, weight, alpha=0.1, tol=1e-5, max_iter=2000)
@@ -98,7 +98,7 @@ def test_every_loss_with_every_penalty_is_minimised(name, penalty):
         return
     for scale in (1e-2, 1e-1):
         for _ in range(8):
-            steps = (scale * RANDOM.normal(size=part.shape) for part in (coef, intercept))
+            steps = (scale * random.normal(size=part.shape) for part in (coef, intercept))
             moved = [part + step for part, step in zip((coef, intercept), steps, strict=True)]
             assert not _is_inside(weight, moved[0]) or objective(*moved) >= least - 1e-4 * (1 + abs(least))
 
@@ -117,5 +117,5 @@ def test_every_loss_as_an_objective_of_rows(name):
     if not loss.is_smooth or name == "objectives.ZeroOne":
         return
     objective = RowObjective(loss, X, targets(loss), penalty=L2(0.1))
-    start = RANDOM.normal(size=4 * loss.n_scores)
+    start = np.random.default_rng(1).normal(size=4 * loss.n_scores)
     assert check_gradient(objective, objective.gradient, start, tolerance=1e-4).passed

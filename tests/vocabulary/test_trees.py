@@ -18,12 +18,13 @@ from mercer.errors import MercerError
 from mercer.tree import parse_rules
 from tests.vocabulary.public_names import list_classes, list_public_names
 
-RANDOM = np.random.default_rng(0)
-NUMBERS = RANDOM.normal(size=(60, 3)).astype(np.float32).astype(np.float64)
-LABELS = np.array(["no", "yes"])[(NUMBERS[:, 0] + 0.3 * RANDOM.normal(size=60) > 0).astype(int)]
-TABLE = pandas.DataFrame({"sky": RANDOM.choice(["sun", "rain and wind", "fog"], 60), "wind": NUMBERS[:, 1]})
-WEATHER = np.where((TABLE["sky"] == "sun") ^ (RANDOM.random(60) < 0.1), "go", "stay")
-HOLES = np.where(RANDOM.random(NUMBERS.shape) < 0.2, np.nan, NUMBERS)
+NUMBERS = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32).astype(np.float64)
+LABELS = np.array(["no", "yes"])[(NUMBERS[:, 0] + 0.3 * np.random.default_rng(1).normal(size=60) > 0).astype(int)]
+TABLE = pandas.DataFrame(
+    {"sky": np.random.default_rng(2).choice(["sun", "rain and wind", "fog"], 60), "wind": NUMBERS[:, 1]}
+)
+WEATHER = np.where((TABLE["sky"] == "sun") ^ (np.random.default_rng(3).random(60) < 0.1), "go", "stay")
+HOLES = np.where(np.random.default_rng(4).random(NUMBERS.shape) < 0.2, np.nan, NUMBERS)
 
 
 def fit(cls, kind):
@@ -80,7 +81,7 @@ def take_rules(function, model, rows):
 
 
 def take_text(function, model, rows):
-    text = function(model)
+    text = function(model, max_depth=60)
     assert text.count("class:") + text.count("value:") == model.tree_.node_count - splits(model)
 
 

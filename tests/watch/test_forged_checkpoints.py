@@ -12,9 +12,8 @@ from mercer.linear_model import LogisticRegression
 from mercer.mixture import GaussianMixture
 from mercer.watch import Checkpoint
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(60, 3))
-Y = (X[:, 0] + RNG.normal(size=60) > 0).astype(int)
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y = (X[:, 0] + np.random.default_rng(1).normal(size=60) > 0).astype(int)
 MODELS = [
     KMeans(3, n_init=1, init="random", random_state=0),
     LogisticRegression(solver="lbfgs"),

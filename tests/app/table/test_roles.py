@@ -8,7 +8,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from mercer.app.table import guess_roles, read_table
 from mercer.errors import DataError
 
-RNG = np.random.default_rng(0)
 N = 300
 
 
@@ -23,21 +22,22 @@ def roles_of(table, **options):
 
 @pytest.fixture(scope="module")
 def shop():
-    late = RNG.choice(["yes", "no"], N, p=[0.2, 0.8])
+    random = np.random.default_rng(0)
+    late = random.choice(["yes", "no"], N, p=[0.2, 0.8])
     return table_of(
         customer_id=np.arange(N) + 7,
         name=[f"customer {k}" for k in range(N)],
-        shop_id=RNG.integers(0, 60, N),
-        age=RNG.integers(18, 90, N),
-        paid=RNG.normal(50, 9, N),
-        city=RNG.choice(["Ulm", "Bonn", None], N),
+        shop_id=random.integers(0, 60, N),
+        age=random.integers(18, 90, N),
+        paid=random.normal(50, 9, N),
+        city=random.choice(["Ulm", "Bonn", None], N),
         since=pandas.date_range("2020-01-01", periods=N),
         same=np.ones(N),
         gone=[None] * N,
         rare=[1.0 if k < 3 else None for k in range(N)],
         comment=[f"the {k}th customer said very many words" for k in range(N)],
-        member=RNG.random(N) < 0.5,
-        reminder=np.where(late == "yes", 1 + RNG.random(N), RNG.random(N)),
+        member=random.random(N) < 0.5,
+        reminder=np.where(late == "yes", 1 + random.random(N), random.random(N)),
         late=late,
     )
 
@@ -95,9 +95,10 @@ def test_no_column_of_the_well_known_tables_is_taken_for_a_leak():
 
 
 def test_a_copy_of_a_number_and_an_exact_map_of_categories_are_leaks():
-    price = RNG.lognormal(3, 1, N)
+    random = np.random.default_rng(0)
+    price = random.lognormal(3, 1, N)
     table = table_of(
-        price=price, cents=np.round(price * 100), noise=RNG.normal(size=N), size=price + RNG.normal(0, 9, N)
+        price=price, cents=np.round(price * 100), noise=random.normal(size=N), size=price + random.normal(0, 9, N)
     )
     assert roles_of(table, target="price")[0] == {
         "price": "target",
@@ -105,19 +106,20 @@ def test_a_copy_of_a_number_and_an_exact_map_of_categories_are_leaks():
         "noise": "number",
         "size": "number",
     }
-    kind = RNG.integers(0, 3, N)
-    table = table_of(kind=np.array(["a", "b", "c"])[kind], code=np.array(["x1", "x2", "x3"])[kind], n=RNG.random(N))
+    kind = random.integers(0, 3, N)
+    table = table_of(kind=np.array(["a", "b", "c"])[kind], code=np.array(["x1", "x2", "x3"])[kind], n=random.random(N))
     assert roles_of(table, target="kind")[0]["code"] == "leak"
 
 
 def test_huge_numbers_and_close_moments_are_told_apart():
-    late = RNG.random(N) < 0.5
-    table = table_of(y=late, huge=np.where(late, 1e300, 1e299), x=RNG.random(N))
+    random = np.random.default_rng(0)
+    late = random.random(N) < 0.5
+    table = table_of(y=late, huge=np.where(late, 1e300, 1e299), x=random.random(N))
     assert roles_of(table, target="y")[0]["huge"] == "leak"
     moments = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(
-        late.astype(int) * 600 + RNG.integers(0, 500, N), "s"
+        late.astype(int) * 600 + random.integers(0, 500, N), "s"
     )
-    assert roles_of(table_of(y=late, when=moments, x=RNG.random(N)), target="y")[0]["when"] == "leak"
+    assert roles_of(table_of(y=late, when=moments, x=random.random(N)), target="y")[0]["when"] == "leak"
 
 
 @pytest.mark.parametrize(
@@ -133,28 +135,29 @@ def test_huge_numbers_and_close_moments_are_told_apart():
     ],
 )
 def test_the_task_follows_from_the_target(values, task):
-    roles, _ = guess_roles(table_of(y=values, x=RNG.random(60)), target="y")
+    roles, _ = guess_roles(table_of(y=values, x=np.random.default_rng(0).random(60)), target="y")
     assert roles.task == task
 
 
 def test_whole_numbers_taken_for_classes_are_said_and_can_be_had_as_numbers():
-    table = table_of(stars=[1, 2, 3] * 20, x=RNG.random(60))
+    table = table_of(stars=[1, 2, 3] * 20, x=np.random.default_rng(0).random(60))
     _, notices = roles_of(table, target="stars")
     assert notices[0].cure == "give --task regression to predict it as a number"
     assert guess_roles(table, target="stars", task="regression")[0].task == "regression"
 
 
 def test_without_a_target_the_task_is_structure_and_a_likely_target_is_named():
-    roles, notices = guess_roles(table_of(x=RNG.random(60), churn=["a", "b"] * 30))
+    roles, notices = guess_roles(table_of(x=np.random.default_rng(0).random(60), churn=["a", "b"] * 30))
     assert (roles.task, roles.target) == ("structure", None)
     assert notices[0].cure == "give --target churn to predict it"
 
 
 def test_missing_targets_and_rare_classes_are_said():
+    random = np.random.default_rng(0)
     y = ["a"] * 40 + ["b"] * 12 + [None] * 8
-    _, notices = roles_of(table_of(y=y, x=RNG.random(60)), target="y")
+    _, notices = roles_of(table_of(y=y, x=random.random(60)), target="y")
     assert notices[0].text == "The target is missing in 8 of 60 rows. They are not used."
-    _, notices = roles_of(table_of(y=["a"] * 55 + ["b"] * 5, x=RNG.random(60)), target="y")
+    _, notices = roles_of(table_of(y=["a"] * 55 + ["b"] * 5, x=random.random(60)), target="y")
     assert notices[0].text == "The class `b` has only 5 rows, so that its scores are very uncertain."
 
 
@@ -212,7 +215,7 @@ ERRORS = [
 @pytest.mark.parametrize(("columns", "options", "words"), ERRORS, ids=range(len(ERRORS)))
 def test_what_cannot_be_studied_is_refused_in_a_sentence(columns, options, words):
     with pytest.raises(DataError) as caught:
-        guess_roles(table_of(**columns, x=RNG.random(60)), **options)
+        guess_roles(table_of(**columns, x=np.random.default_rng(0).random(60)), **options)
     assert str(caught.value) == f"frame: {words}"
 
 
@@ -257,13 +260,14 @@ OBSTACLES = [
 
 @pytest.mark.parametrize(("columns", "options", "words"), OBSTACLES, ids=range(len(OBSTACLES)))
 def test_what_cannot_be_predicted_has_an_obstacle_and_every_column_a_role(columns, options, words):
-    table = table_of(**columns, x=RNG.random(len(columns["y"])))
+    table = table_of(**columns, x=np.random.default_rng(0).random(len(columns["y"])))
     found, _ = guess_roles(table, **options)
     assert found.obstacle == words
     assert [column.name for column in found.columns] == ["y", "x"]
 
 
 def test_a_leak_among_thousands_of_columns_is_found_without_measuring_all_of_them_three_times(monkeypatch):
+    random = np.random.default_rng(0)
     from sklearn.tree import DecisionTreeClassifier
 
     from mercer.app.table import association
@@ -273,8 +277,8 @@ def test_a_leak_among_thousands_of_columns_is_found_without_measuring_all_of_the
     monkeypatch.setattr(DecisionTreeClassifier, "fit", lambda *given, **named: fits.append(1) or fit(*given, **named))
     monkeypatch.setattr(association, "_MANY_COLUMNS", 20)
     kind = np.where(np.arange(90) % 3 == 0, "yes", "no")
-    noise = {f"x{place}": RNG.normal(size=90) for place in range(40)}
-    found, _ = roles_of(table_of(**noise, copy=(kind == "yes") + 0.1 * RNG.random(90), kind=kind), target="kind")
+    noise = {f"x{place}": random.normal(size=90) for place in range(40)}
+    found, _ = roles_of(table_of(**noise, copy=(kind == "yes") + 0.1 * random.random(90), kind=kind), target="kind")
     assert [name for name, role in found.items() if role == "leak"] == ["copy"]
     # One fit for each column of noise, and four for the leak: its first fold is measured twice.
     assert len(fits) == 44

@@ -7,24 +7,24 @@ from mercer.datasets import make_mixed_sources
 from mercer.decomposition import amari_distance, match_sources
 from mercer.errors import DataError, ParameterError
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.catalogue("PM-10")
 def test_the_amari_distance_is_zero_for_permuted_scaled_sources_and_only_for_them():
-    A = RNG.normal(size=(4, 4))
+    random = np.random.default_rng(0)
+    A = random.normal(size=(4, 4))
     W = np.linalg.inv(A)
     P, D = np.eye(4)[[2, 0, 3, 1]], np.diag([-1.0, 0.1, 30.0, -2.0])
     assert amari_distance(P @ D @ W, A) == pytest.approx(0.0, abs=1e-12)
-    assert amari_distance(P @ D @ W + 0.01 * RNG.normal(size=(4, 4)), A) > 1e-3
+    assert amari_distance(P @ D @ W + 0.01 * random.normal(size=(4, 4)), A) > 1e-3
     assert amari_distance(np.ones((3, 3)), np.eye(3)) == 1.0
     assert amari_distance([[2.0]], [[5.0]]) == 0.0
 
 
 @pytest.mark.catalogue("PM-10")
 def test_sources_are_matched_up_to_order_sign_and_scale():
-    true = RNG.laplace(size=(500, 3))
-    estimated = true[:, [1, 2, 0]] * [-2.0, 0.5, 3.0] + 0.01 * RNG.normal(size=(500, 3)) + 7.0
+    random = np.random.default_rng(0)
+    true = random.laplace(size=(500, 3))
+    estimated = true[:, [1, 2, 0]] * [-2.0, 0.5, 3.0] + 0.01 * random.normal(size=(500, 3)) + 7.0
     result = match_sources(estimated, true)
     assert result.order.tolist() == [2, 0, 1]
     np.testing.assert_allclose(result.scale, [1 / 3, -0.5, 2.0], rtol=0.01)

@@ -8,7 +8,6 @@ from mercer.decomposition import ProjectionPursuit, density_kurtosis, density_ne
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import ExponentialDensity, GaussianDensity, LaplaceDensity, UniformDensity, excess_kurtosis
 
-RNG = np.random.default_rng(0)
 KNOWN = [
     (LaplaceDensity(2.0, 3.0), 0.072365, 3.0),
     (UniformDensity(-1.0, 5.0), 0.176485, -1.2),
@@ -38,7 +37,8 @@ def test_estimates_of_the_entropy_come_near_the_exact_values(density, value, kur
 @pytest.mark.catalogue("PM-17")
 @pytest.mark.parametrize("method", ["logcosh", "exp", "kurtosis"])
 def test_approximations_are_squares_that_vanish_for_a_gaussian(method):
-    X = np.column_stack([RNG.laplace(size=20_000), RNG.uniform(size=20_000), RNG.normal(size=20_000)])
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.laplace(size=20_000), random.uniform(size=20_000), random.normal(size=20_000)])
     values = negentropy(X, method=method)
     assert (values >= 0).all()
     assert values[2] < 1e-3
@@ -50,7 +50,7 @@ def test_approximations_are_squares_that_vanish_for_a_gaussian(method):
 
 def test_samples_without_an_entropy_are_refused():
     with pytest.raises(DataError, match="needs samples that differ"):
-        negentropy(RNG.integers(0, 2, 100).astype(float), method="spacing")
+        negentropy(np.random.default_rng(0).integers(0, 2, 100).astype(float), method="spacing")
     with pytest.raises(DataError, match="every column must vary"):
         negentropy(np.ones(10))
     with pytest.raises(DataError, match="at least 4 samples"):
@@ -71,7 +71,7 @@ def test_the_kurtosis_of_a_mixture_is_the_sum_of_fourth_powers_times_kurtoses():
     kurtoses = [(p @ v**4) / (p @ v**2) ** 2 - 3 for p, v in zip(shares, values, strict=True)]
     grids = np.meshgrid(*[v / np.sqrt(p @ v**2) for p, v in zip(shares, values, strict=True)], indexing="ij")
     weight = shares[0][:, None, None] * shares[1][None, :, None] * shares[2]
-    for a in np.linalg.qr(RNG.normal(size=(3, 3)))[0]:
+    for a in np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]:
         y = sum(share * grid for share, grid in zip(a, grids, strict=True))
         kurtosis = (weight * y**4).sum() / (weight * y**2).sum() ** 2 - 3
         assert kurtosis == pytest.approx((a**4) @ kurtoses)
@@ -81,9 +81,10 @@ def test_the_kurtosis_of_a_mixture_is_the_sum_of_fourth_powers_times_kurtoses():
 @pytest.mark.parametrize("orthogonalisation", ["deflation", "symmetric"])
 @pytest.mark.parametrize("index", ["kurtosis", "logcosh", "exp"])
 def test_pursuit_finds_light_and_heavy_tails_among_gaussians(index, orthogonalisation):
-    X = RNG.normal(size=(4000, 5))
-    X[:, 1], X[:, 3] = RNG.laplace(size=4000), RNG.uniform(-1, 1, 4000)
-    A = RNG.normal(size=(5, 5))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 5))
+    X[:, 1], X[:, 3] = random.laplace(size=4000), random.uniform(-1, 1, 4000)
+    A = random.normal(size=(5, 5))
     model = ProjectionPursuit(2, index=index, orthogonalisation=orthogonalisation, random_state=0).fit(X @ A.T)
     gains = np.abs(model.components_ @ A) * X.std(axis=0)
     assert gains.argmax(axis=1).tolist() == [1, 3]
@@ -99,7 +100,8 @@ def test_pursuit_finds_light_and_heavy_tails_among_gaussians(index, orthogonalis
 
 @pytest.mark.catalogue("PM-16")
 def test_no_direction_has_a_larger_kurtosis():
-    S = np.column_stack([RNG.laplace(size=3000), RNG.uniform(-1, 1, 3000)])
+    random = np.random.default_rng(0)
+    S = np.column_stack([random.laplace(size=3000), random.uniform(-1, 1, 3000)])
     X = S @ np.array([[1.0, 0.4], [-0.7, 1.0]])
     model = ProjectionPursuit(1, index="kurtosis", random_state=0).fit(X)
     values, vectors = np.linalg.eigh(np.cov(X, rowvar=False))

@@ -7,7 +7,6 @@ from mercer.datasets import make_autoregressive, make_mixed_sources
 from mercer.decomposition import SecondOrderSeparation, amari_distance, match_sources
 from mercer.errors import DataError, ParameterError
 
-RNG = np.random.default_rng(0)
 A = np.array([[1.0, 0.3], [0.5, 1.0]])
 
 
@@ -94,6 +93,6 @@ def test_the_certificate_and_the_history_show_the_sweeps():
     ids=repr,
 )
 def test_input_that_cannot_work_is_refused_with_the_cure(settings, given, error, text):
-    X = RNG.normal(size=(100, 2))
+    X = np.random.default_rng(0).normal(size=(100, 2))
     with pytest.raises(error, match=text):
         SecondOrderSeparation(**settings).fit(X, **given)

@@ -9,15 +9,14 @@ from sklearn.linear_model import LinearRegression as Reference
 from mercer.errors import DataError
 from mercer.linear_model import LinearRegression
 
-RNG = np.random.default_rng(0)
-
 
 def with_condition(n, d, condition, mean=0.0):
     """Draw rows of a given condition number, far from zero if asked, and noisy targets."""
-    left, _ = np.linalg.qr(RNG.normal(size=(n, d)))
-    right, _ = np.linalg.qr(RNG.normal(size=(d, d)))
+    random = np.random.default_rng(0)
+    left, _ = np.linalg.qr(random.normal(size=(n, d)))
+    right, _ = np.linalg.qr(random.normal(size=(d, d)))
     X = np.sqrt(n) * (left * np.logspace(0, -np.log10(condition), d)) @ right + mean
-    return X, X @ RNG.normal(size=d) + 0.1 * RNG.normal(size=n)
+    return X, X @ random.normal(size=d) + 0.1 * random.normal(size=n)
 
 
 def exact_coefficients(X, y):
@@ -42,7 +41,8 @@ def test_a_line_through_three_points_is_found():
 
 @pytest.mark.catalogue("LM-01")
 def test_the_residual_is_orthogonal_to_the_columns():
-    X, y = RNG.normal(size=(200, 6)) + 3.0, RNG.normal(size=(200, 2))
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 6)) + 3.0, random.normal(size=(200, 2))
     model = LinearRegression().fit(X, y)
     residual = y - model.predict(X)
     np.testing.assert_allclose(np.c_[np.ones(200), X].T @ residual, 0.0, atol=1e-11)
@@ -52,8 +52,9 @@ def test_the_residual_is_orthogonal_to_the_columns():
 
 @pytest.mark.catalogue("LM-01")
 def test_the_estimate_is_unbiased_and_no_linear_rival_has_less_variance():
-    X, truth = RNG.normal(size=(30, 3)), np.array([1.0, -2.0, 3.0])
-    draws = X @ truth + RNG.normal(size=(4000, 30))
+    random = np.random.default_rng(0)
+    X, truth = random.normal(size=(30, 3)), np.array([1.0, -2.0, 3.0])
+    draws = X @ truth + random.normal(size=(4000, 30))
     coefs = LinearRegression(fit_intercept=False).fit(X, draws.T).coef_
     np.testing.assert_allclose(coefs.mean(axis=0), truth, atol=0.02)
     # A rival: least squares on the first twenty rows is linear and unbiased too.
@@ -78,8 +79,9 @@ def test_accuracy_is_that_of_an_orthogonal_method_at_every_condition(condition, 
 @pytest.mark.catalogue("LM-01")
 @pytest.mark.parametrize("shape", [(40, 10), (10, 40)])
 def test_rank_deficient_rows_get_the_shortest_solution_and_a_warning(shape):
-    X = RNG.normal(size=(shape[0], 4)) @ RNG.normal(size=(4, shape[1]))
-    y = RNG.normal(size=shape[0])
+    random = np.random.default_rng(0)
+    X = random.normal(size=(shape[0], 4)) @ random.normal(size=(4, shape[1]))
+    y = random.normal(size=shape[0])
     with pytest.warns(LinAlgWarning, match=f"{shape[1]} columns have rank 4"):
         model = LinearRegression().fit(X, y)
     assert model.rank_ == 4
@@ -88,8 +90,9 @@ def test_rank_deficient_rows_get_the_shortest_solution_and_a_warning(shape):
 
 
 def test_standard_errors_are_the_spread_over_fresh_noise():
-    X = RNG.normal(size=(60, 3)) + 2.0
-    draws = X @ [1.0, 2.0, 3.0] + 0.5 * RNG.normal(size=(3000, 60))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3)) + 2.0
+    draws = X @ [1.0, 2.0, 3.0] + 0.5 * random.normal(size=(3000, 60))
     models = LinearRegression().fit(X, draws.T)
     errors, intercept_errors = models.standard_errors(X)
     np.testing.assert_allclose(np.median(errors, axis=0), models.coef_.std(axis=0), rtol=0.05)
@@ -98,7 +101,7 @@ def test_standard_errors_are_the_spread_over_fresh_noise():
 
 
 def test_standard_errors_of_dependent_columns_are_refused():
-    X = RNG.normal(size=(20, 2))[:, [0, 1, 1]]
+    X = np.random.default_rng(0).normal(size=(20, 2))[:, [0, 1, 1]]
     with pytest.warns(LinAlgWarning):
         model = LinearRegression().fit(X, X[:, 0])
     with pytest.raises(DataError, match="need columns of full rank"):
@@ -106,7 +109,8 @@ def test_standard_errors_of_dependent_columns_are_refused():
 
 
 def test_positive_coefficients_satisfy_the_optimality_conditions():
-    X, y = RNG.normal(size=(300, 30)), RNG.normal(size=300)
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 30)), random.normal(size=300)
     model = LinearRegression(positive=True).fit(X, y)
     expected = Reference(positive=True).fit(X, y)
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-12)
@@ -120,7 +124,7 @@ def test_positive_coefficients_satisfy_the_optimality_conditions():
 @pytest.mark.parametrize(("positive", "shape"), [(False, (400, 8)), (False, (4200, 1010)), (True, (400, 8))])
 def test_sparse_rows_give_the_dense_answer_without_being_made_dense(positive, shape):
     X = scipy.sparse.random(*shape, density=0.05, random_state=0, format="csr") * 3.0
-    y = RNG.normal(size=(shape[0], 2))
+    y = np.random.default_rng(0).normal(size=(shape[0], 2))
     settings = {"positive": positive, "tol": 1e-12}
     sparse, dense = LinearRegression(**settings).fit(X, y), LinearRegression(**settings).fit(X.toarray(), y)
     assert sparse.solver_used_ == ("lsqr" if shape[1] > 1000 else dense.solver_used_)
@@ -129,7 +133,8 @@ def test_sparse_rows_give_the_dense_answer_without_being_made_dense(positive, sh
 
 
 def test_weights_scale_out_and_zero_weights_leave():
-    X, y, weight = RNG.normal(size=(50, 4)), RNG.normal(size=50), RNG.uniform(size=50)
+    random = np.random.default_rng(0)
+    X, y, weight = random.normal(size=(50, 4)), random.normal(size=50), random.uniform(size=50)
     weight[::5] = 0.0
     y[::5] = 1e6
     kept = weight > 0

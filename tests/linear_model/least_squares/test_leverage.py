@@ -6,15 +6,14 @@ import scipy.linalg
 
 from mercer.linear_model import LinearRegression, hat_matrix, leave_one_out_residuals, leverages
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.mark.catalogue("LM-02")
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("rank", [3, 5])
 def test_the_hat_matrix_projects_onto_the_columns(fit_intercept, rank):
-    X = RNG.normal(size=(30, rank)) @ RNG.normal(size=(rank, 5)) + 10.0 * fit_intercept
-    y = RNG.normal(size=30)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, rank)) @ random.normal(size=(rank, 5)) + 10.0 * fit_intercept
+    y = random.normal(size=30)
     P = hat_matrix(X, fit_intercept=fit_intercept)
     np.testing.assert_allclose(P, P.T, atol=1e-14)
     np.testing.assert_allclose(P @ P, P, atol=1e-12)
@@ -29,7 +28,7 @@ def test_the_hat_matrix_projects_onto_the_columns(fit_intercept, rank):
 
 @pytest.mark.catalogue("LM-02")
 def test_leverages_are_the_diagonal_whatever_the_blocks():
-    X = RNG.normal(size=(20_000, 3)) + 1e4
+    X = np.random.default_rng(0).normal(size=(20_000, 3)) + 1e4
     found = leverages(X)
     assert found.sum() == pytest.approx(4)
     np.testing.assert_allclose(found[:200], leverages(X, n_jobs=2)[:200], rtol=0, atol=0)
@@ -39,7 +38,8 @@ def test_leverages_are_the_diagonal_whatever_the_blocks():
 
 @pytest.mark.catalogue("LM-02")
 def test_leave_one_out_residuals_are_those_of_refits():
-    X, y = RNG.normal(size=(15, 3)), RNG.normal(size=(15, 2))
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(15, 3)), random.normal(size=(15, 2))
     expected = []
     for i in range(15):
         others = np.arange(15) != i

@@ -9,7 +9,6 @@ from sklearn.linear_model import Ridge as Reference
 from mercer.errors import DataError
 from mercer.linear_model import Ridge
 
-RNG = np.random.default_rng(0)
 SOLVERS = ["svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"]
 STORES = [np.asarray, scipy.sparse.csr_array]
 # The singular value decomposition takes dense rows only.
@@ -17,10 +16,11 @@ PAIRS = [(solver, store) for solver in SOLVERS for store in STORES if solver != 
 
 
 def problem(shape, mean=0.0):
-    X = np.where(RNG.uniform(size=shape) < 0.5, 0.0, RNG.normal(size=shape) + mean)
-    weight = RNG.uniform(size=shape[0])
+    random = np.random.default_rng(1)
+    X = np.where(random.uniform(size=shape) < 0.5, 0.0, random.normal(size=shape) + mean)
+    weight = random.uniform(size=shape[0])
     weight[:3] = 0.0
-    return X, RNG.normal(size=(shape[0], 2)), weight
+    return X, random.normal(size=(shape[0], 2)), weight
 
 
 def optimum(X, y, weight, alpha, fit_intercept):
@@ -110,9 +110,10 @@ def test_sag_visits_other_rows_with_another_seed():
 
 
 def test_auto_on_large_sparse_rows_is_conjugate_gradients():
+    random = np.random.default_rng(0)
     X = scipy.sparse.random(2500, 2200, density=0.002, random_state=0, format="csr")
-    assert Ridge().fit(X, RNG.normal(size=2500)).solver_used_ == "sparse_cg"
-    assert Ridge().fit(X[:, :50], RNG.normal(size=2500)).solver_used_ == "cholesky"
+    assert Ridge().fit(X, random.normal(size=2500)).solver_used_ == "sparse_cg"
+    assert Ridge().fit(X[:, :50], random.normal(size=2500)).solver_used_ == "cholesky"
 
 
 @pytest.mark.parametrize("solver", ["lsqr", "sparse_cg", "sag", "saga", "svd", "cholesky"])

@@ -12,10 +12,9 @@ import mercer
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(900, 6)) @ RNG.normal(size=(6, 6)) + 4.0
-Y = X @ RNG.normal(size=(6, 2)) + RNG.normal(size=(900, 2))
-WEIGHT = RNG.integers(0, 4, 900).astype(float)
+X = np.random.default_rng(0).normal(size=(900, 6)) @ np.random.default_rng(1).normal(size=(6, 6)) + 4.0
+Y = X @ np.random.default_rng(2).normal(size=(6, 2)) + np.random.default_rng(3).normal(size=(900, 2))
+WEIGHT = (np.arange(900.0) + 1) % 4
 CUTS = [slice(0, 3), slice(3, 400), slice(400, 401), slice(401, 900)]
 MODELS = [
     LinearRegression(),
@@ -96,8 +95,9 @@ def test_columns_that_others_determine_get_the_shortest_coefficients_with_a_warn
 
 @pytest.mark.parametrize("condition", [1e2, 1e4, 1e6])
 def test_digits_are_lost_as_the_documentation_says(condition):
-    left, _ = np.linalg.qr(RNG.normal(size=(600, 5)))
-    right, _ = np.linalg.qr(RNG.normal(size=(5, 5)))
+    random = np.random.default_rng(5)
+    left, _ = np.linalg.qr(random.normal(size=(600, 5)))
+    right, _ = np.linalg.qr(random.normal(size=(5, 5)))
     rows = (left * np.logspace(0, -np.log10(condition), 5)) @ right
     model = in_batches(LinearRegression(tol=0, fit_intercept=False), rows, rows @ np.ones(5), cuts=[slice(0, 600)])
     assert np.abs(model.coef_ - 1.0).max() < 1e-14 * condition**2
