@@ -2,13 +2,14 @@
 
 import numpy as np
 import pandas
-import polars
 import pytest
 
 import mercer
 from mercer.bayesnet import BayesNetLearner, find_equivalence_class, load_burglary, random_network
 from mercer.bayesnet._learning.new_rows import draw_rows
 from mercer.errors import DataError, ParameterError, UnsupportedError
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 
 def draw(network, n, seed=0):

@@ -4,12 +4,13 @@ import warnings
 
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 import scipy.sparse
 
 from tests.laws.subjects import digest, first_settings, fit_once, fitted, outputs, subjects
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 SUBJECTS = subjects()
 NAMES = ["a", "b", "c", "d", "e"]

@@ -4,7 +4,6 @@ import datetime
 
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -13,6 +12,8 @@ import mercer
 from mercer.errors import DataError
 from mercer.linear_model import LogisticRegression
 from mercer.preprocessing import TableEncoder
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 
 def names(encoder):

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 import scipy.sparse
@@ -18,6 +17,8 @@ from mercer.cluster import KMeans, MiniBatchKMeans
 from mercer.decomposition import PCA, IncrementalPCA
 from mercer.errors import DataError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 X = np.random.default_rng(0).normal(size=(5000, 64))
 Y = X[:, 0] + np.random.default_rng(1).normal(size=5000)

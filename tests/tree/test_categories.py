@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pandas
-import polars
 import pytest
 
 from mercer.errors import DataError, UnsupportedError
@@ -16,6 +15,8 @@ from mercer.tree import (
     split_gain,
 )
 from tests.tree.test_splits import gain_of_root
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 
 def draw(seed, n=60, k=6):

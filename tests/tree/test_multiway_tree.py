@@ -2,13 +2,14 @@
 
 import numpy as np
 import pandas
-import polars
 import pytest
 
 from mercer.datasets import load_hiking
 from mercer.errors import DataError, ParameterError
 from mercer.tree import MultiwayTreeClassifier
 from mercer.tree._multiway_gains import compute_impurities
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 NAMES = ["outlook", "temperature", "humidity", "wind"]
 

@@ -7,13 +7,14 @@ import sqlite3
 
 import numpy as np
 import pandas
-import polars
 import pyarrow
 import pytest
 from pyarrow import feather
 
 from mercer.app.table import guess_roles, read_table
 from mercer.errors import DataError
+
+polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
 
 N = 40
 FRAME = pandas.DataFrame(
