@@ -50,10 +50,11 @@ def list_environments(pythons: Sequence[str] = ()) -> list[Environment]:
     """Return the environments of each interpreter, one for each compiler and condition, and one with old dependencies.
 
     Each interpreter runs a wide selection of the tests, and the laws with the newest and the oldest dependencies that
-    `pyproject.toml` allows. `pythons` are paths of interpreters besides those that are found on the path.
+    `pyproject.toml` allows. `pythons` are paths of interpreters besides those that are found on the path, or instead of
+    those that have the same version.
     """
     found = {f"python3.{minor}": _find_python(f"python3.{minor}") for minor in MINORS}
-    known = {name: path for name, path in found.items() if path} | {Path(path).name: path for path in pythons}
+    known = {name: path for name, path in found.items() if path} | {name_python(path): path for path in pythons}
     if not known:
         known = {"python3": shutil.which("python3") or "python3"}
     first = next(iter(known.values()))
@@ -63,7 +64,7 @@ def list_environments(pythons: Sequence[str] = ()) -> list[Environment]:
         *(Environment(name, path) for name, path in known.items()),
         *(Environment(f"{name}, newest", path, tests=LAWS) for name, path in known.items()),
         *(Environment(f"{name}, oldest", path, read_lower_bounds(text, name), LAWS) for name, path in known.items()),
-        Environment("oldest dependencies", first, read_lower_bounds(text, Path(first).name)),
+        Environment("oldest dependencies", first, read_lower_bounds(text, next(iter(known)))),
         *(Environment(name, first, tests=NARROW, conditions=frozenset({name})) for name in conditions),
         *(Environment(name, first, tests=COMPILED, compiler=path) for name, path in find_compilers().items()),
     ]
@@ -89,6 +90,15 @@ def _find_python(name: str) -> str | None:
         return None
     ran = subprocess.run([path, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=False)
     return ran.stdout.strip() or None
+
+
+def name_python(path: str) -> str:
+    """Return the name of an interpreter with its version, such as ``python3.12``."""
+    code = "import sys; print(f'python{sys.version_info[0]}.{sys.version_info[1]}')"
+    try:
+        return subprocess.run([path, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    except OSError:
+        return Path(path).name  # it is not there, and the run will say so
 
 
 def read_lower_bounds(text: str, python: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.matrix.environments import ROOT, Environment
+from tools.matrix.environments import ROOT, Environment, name_python
 
 # Packages of the tests besides mercer's own dependencies; tests that need torch, Dask or Polars are left out.
 PACKAGES = (
@@ -66,7 +66,7 @@ def run_environment(environment: Environment, folder: Path, store: Path, workers
         return Outcome(environment.name, None, reason)
     try:
         # A wheel serves all environments of one interpreter and one compiler.
-        built_by = f"{Path(environment.python).name} {Path(environment.compiler).name}"
+        built_by = f"{name_python(environment.python)} {Path(environment.compiler).name}"
         install = _install_offline if environment.offline else _install
         python = install(environment, folder, store / built_by.strip())
     except subprocess.CalledProcessError as error:

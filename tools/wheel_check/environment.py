@@ -22,7 +22,7 @@ CARRIED = (
 # Variables that tell a program where the system is, as a login gives them to anybody.
 PASSED = ("LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 # Runs a module of the carried folder in isolated mode, which leaves out the working folder and PYTHONPATH.
-START = "import runpy, sys; sys.path.append(sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
+START = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
 # Seconds that one program may take.
 LIMIT = 1200
 
