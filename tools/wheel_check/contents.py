@@ -50,12 +50,14 @@ def check_wheel(wheel: Path) -> None:
 
 
 def check_source_distribution(archive: Path) -> None:
-    """Raise unless a source distribution holds the build recipe and every file of the package."""
+    """Raise unless a source distribution holds the build recipe, every file of the package, and no other one there."""
     with tarfile.open(archive) as opened:
         names = {member.name.split("/", 1)[-1] for member in opened.getmembers() if member.isfile()}
-    missing = ({f"src/{name}" for name in list_package_files()} | RECIPE) - names
-    if missing:
+    if missing := RECIPE - names:
         raise CheckError(f"The source distribution lacks {_name_some(missing)}.")
+    package = {name.removeprefix("src/") for name in names if name.startswith("src/mercer/")}
+    found = {name for name in package if not name.endswith("/meson.build")}
+    _compare("the source distribution", found, list_package_files())
 
 
 def _compare(place: str, found: set[str], expected: set[str]) -> None:
