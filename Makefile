@@ -35,7 +35,7 @@ SANITIZED = LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-nam
 .PHONY: run test sklearn-suite test-all lint rules types format build bench docs coverage sanitize sanitize-build sanitize-fuzz sanitize-threads soak fuzz matrix dist-check clean
 
 # Two levels show whether results depend on the instructions; a level of another architecture is passed over.
-test test-all lint rules types build sklearn-suite coverage docs bench soak fuzz: LEVELS := $(LEVELS)$(COMMA)v2
+test test-all lint rules types build wheel-check sklearn-suite coverage docs bench soak fuzz: LEVELS := $(LEVELS)$(COMMA)v2
 
 run: $(VENV)/ready-app
 	$(PYTHON) -m mercer
@@ -112,6 +112,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 # printed at the end. A failure of one part does not hide those of the others.
 test: rules build
 	@mypy > build/types.txt 2>&1 & types=$$!; failed=0; \
+	$(WHEEL_CHECK) || failed=1; \
 	$(PYTEST) -n $(WORKERS) --dist worksteal || failed=1; \
 	$(SKLEARN_SUITE) || failed=1; \
 	wait $$types || failed=1; cat build/types.txt; exit $$failed
@@ -122,6 +123,13 @@ test: rules build
 browser: | $(PYTHON)
 	@$(PYTHON) tools/find_browser.py
 test test-all: browser
+
+# The wheel, in new environments that have what it requires alone. It takes the compiled modules of the tests.
+WHEEL_CHECK = $(PYTHON) -m tools.wheel_check --levels $(LEVELS) --build $(EDITABLE)
+
+.PHONY: wheel-check
+wheel-check: build
+	$(WHEEL_CHECK)
 
 sklearn-suite: build
 	$(SKLEARN_SUITE)
@@ -197,10 +205,9 @@ sanitize-threads: $(VENV)/ready-test,lint
 matrix:
 	python3 -m tools.matrix
 
-# Source distribution -> wheel -> a fresh environment -> native code at every level.
-dist-check: $(VENV)/ready-test,lint
-	$(PYTHON) -m pip install --quiet build
-	$(PYTEST) -m slow tests/build
+# Source distribution -> wheel with every CPU level -> new environments.
+dist-check: $(VENV)/ready-build
+	$(PYTHON) -m tools.wheel_check --sdist --levels all
 
 $(PYTHON):
 	python3 -m venv $(VENV)

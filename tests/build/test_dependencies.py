@@ -45,8 +45,8 @@ def test_definitions_are_followed_through_parentheses_own_files_and_other_defini
 
 
 def test_a_definition_that_is_made_counts_as_its_source(list_definitions, tmp_path):
-    place = Path("mercer/_native/boosting/leaves.pxd")
-    source = NATIVE / "boosting" / "leaves.py"
+    place = Path("mercer/_native/boosting/layout.pxd")
+    source = NATIVE / "boosting" / "layout.py"
     listed = list_definitions(NATIVE / "boosting" / "boosting_growth.py", SOURCE, {place: source})
     assert source in listed
 

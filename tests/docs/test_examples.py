@@ -11,39 +11,10 @@ import pytest
 
 import mercer
 from mercer._families import FAMILIES
+from tools.code_blocks import FLAGS, list_blocks, run_page
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```(?P<language>python|pycon)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)]
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-def blocks(page):
-    """Language, code and first line number of each Python block of a page."""
-    text = page.read_text(encoding="utf-8")
-    for match in FENCE.finditer(text):
-        yield match["language"], match["code"], text.count("\n", 0, match.start("code"))
-
-
-def run_dialogue(code, namespace, name, line):
-    """Run a block with prompts and compare what it prints; names stay in `namespace`."""
-    dialogue = doctest.DocTestParser().get_doctest(code, {}, name, name, line)
-    dialogue.globs = namespace
-    runner = doctest.DocTestRunner(optionflags=FLAGS)
-    said = []
-    runner.run(dialogue, out=said.append, clear_globs=False)
-    assert runner.failures == 0, "".join(said)
-
-
-def run_page(page):
-    """Run the blocks of one page in one namespace, as a reader who types them in would."""
-    namespace = {"__name__": "__main__"}
-    for language, code, line in blocks(page):
-        if language == "pycon":
-            run_dialogue(code, namespace, str(page), line)
-        else:
-            # Empty lines in front give tracebacks the line numbers of the page.
-            exec(compile("\n" * line + code, str(page), "exec"), namespace)
 
 
 @pytest.fixture
@@ -56,7 +27,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(blocks(page))], ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page", [page for page in PAGES if any(list_blocks(page))], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
 def test_every_block_of_the_page_runs(page, elsewhere):
     run_page(page)
@@ -75,7 +46,7 @@ def test_no_block_escapes_by_an_unusual_fence():
         opened = re.findall(
             r"^\s*(?:```|~~~)\s*\{?(?:code-block\}\s*)?(?:python|pycon|py|python3)\b", text, re.MULTILINE
         )
-        assert len(opened) == len(list(blocks(page))), page
+        assert len(opened) == len(list(list_blocks(page))), page
 
 
 def modules():

@@ -20,6 +20,9 @@ def main() -> int:
     parser.add_argument(
         "--tests", nargs="+", metavar="PATH", help="run these tests instead of those of each environment"
     )
+    parser.add_argument("--offline", action="store_true", help="use what each interpreter has installed, as it is")
+    parser.add_argument("--wheels", type=Path, metavar="FOLDER", help="keep wheels here, and use those that are here")
+    parser.add_argument("--workers", type=int, default=0, help="processes that run the tests (default: one)")
     parser.add_argument("--list", action="store_true", help="print the names of the environments and stop")
     parser.add_argument("--record", action="store_true", help="write the outcomes into the table of docs/releasing.md")
     arguments = parser.parse_args()
@@ -30,21 +33,23 @@ def main() -> int:
     chosen = [environment for environment in environments if environment.name in (arguments.only or [environment.name])]
     if arguments.tests:
         chosen = [replace(environment, tests=tuple(arguments.tests)) for environment in chosen]
-    with tempfile.TemporaryDirectory(prefix="mercer-matrix-wheels-") as store:
-        failures = [_run(environment, Path(store), arguments.record) for environment in chosen]
+    chosen = [replace(environment, offline=arguments.offline) for environment in chosen]
+    with tempfile.TemporaryDirectory(prefix="mercer-matrix-wheels-") as temporary:
+        store = arguments.wheels or Path(temporary)
+        failures = [_run(environment, store, arguments) for environment in chosen]
     return int(any(failures))
 
 
-def _run(environment: Environment, store: Path, record: bool) -> bool:
+def _run(environment: Environment, store: Path, arguments: argparse.Namespace) -> bool:
     """Run one environment, print a line, write it into the table if asked to, and return whether it failed."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mercer-matrix-") as folder:
         # A user without root must be able to enter the folder.
         Path(folder).chmod(0o755)
-        outcome = run_environment(environment, Path(folder), store)
+        outcome = run_environment(environment, Path(folder), store, arguments.workers)
     sys.stdout.write(f"{outcome.name:22} {WORDS[outcome.passed]:8} {time.monotonic() - began:6.0f} s  {outcome.text}\n")
     sys.stdout.flush()
-    if record:
+    if arguments.record:
         record_outcome(outcome)
     return outcome.passed is False
 

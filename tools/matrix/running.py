@@ -9,11 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.matrix.environments import ROOT, Environment
+from tools.matrix.environments import ROOT, Environment, name_python
 
 # Packages of the tests besides mercer's own dependencies; tests that need torch, Dask or Polars are left out.
 PACKAGES = (
-    *("pytest>=8", "hypothesis", "mpmath", "cython>=3.3,<3.4", "array-api-strict", "array-api-compat", "pandas"),
+    *(
+        "pytest>=8",
+        "pytest-xdist",
+        "hypothesis",
+        "mpmath",
+        "cython>=3.3,<3.4",
+        "array-api-strict",
+        "array-api-compat",
+        "pandas",
+    ),
     "rich",
 )
 # The numeric id of the user `nobody` on Linux and macOS.
@@ -24,29 +33,47 @@ NEED_ANOTHER_USER = frozenset({"user without root", "read-only checkout"})
 MOST_NAMED = 5
 # Seconds that one run of the tests may take.
 LIMIT = 3600
+# Programs for an interpreter: print the versions that matter, the folder of its own packages, and all such folders.
+VERSIONS = (
+    "import platform, numpy, scipy, sklearn; "
+    "print('Python', platform.python_version(), 'NumPy', numpy.__version__, 'SciPy', scipy.__version__, "
+    "'scikit-learn', sklearn.__version__)"
+)
+OWN_FOLDER = "import sysconfig; print(sysconfig.get_path('purelib'))"
+FOLDERS = "import sys; print(*(path for path in sys.path if path.endswith('-packages')), sep='\\n')"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: `passed` is None where this machine cannot make the environment; `text` is the last line."""
+    """How a run ended: `passed` is None where this machine cannot make the environment; `text` is the last line.
+
+    `versions` names those of the interpreter and the dependencies, and `tests` the files and folders that were run.
+    """
 
     name: str
     passed: bool | None
     text: str
+    versions: str = ""
+    tests: tuple[str, ...] = ()
 
 
-def run_environment(environment: Environment, folder: Path, store: Path) -> Outcome:
-    """Run the tests of one environment inside `folder`, which belongs to it alone; `store` keeps wheels for others."""
+def run_environment(environment: Environment, folder: Path, store: Path, workers: int = 0) -> Outcome:
+    """Run the tests of one environment inside `folder`, which belongs to it alone; `store` keeps wheels for others.
+
+    `workers` processes run the tests, and 0 means this one alone.
+    """
     if reason := _find_obstacle(environment):
         return Outcome(environment.name, None, reason)
     try:
         # A wheel serves all environments of one interpreter and one compiler.
-        built_by = f"{Path(environment.python).name} {Path(environment.compiler).name}"
-        python = _install(environment, folder, store / built_by.strip())
+        built_by = f"{name_python(environment.python)} {Path(environment.compiler).name}"
+        install = _install_offline if environment.offline else _install
+        python = install(environment, folder, store / built_by.strip())
     except subprocess.CalledProcessError as error:
         return Outcome(environment.name, False, f"could not be built: {error.stderr.strip().splitlines()[-1][:200]}")
     checkout = _copy_checkout(environment, folder)
     command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore"]
+    command += ["-n", str(workers)] if workers else []
     ignored = [f"--ignore={test}" for test in _list_tests_with_extras(checkout)]
     with _conditions(environment, checkout) as options:
         ran = subprocess.run(
@@ -59,7 +86,8 @@ def run_environment(environment: Environment, folder: Path, store: Path) -> Outc
             **options,
         )
     (folder / "output.txt").write_text(ran.stdout + ran.stderr)
-    return Outcome(environment.name, ran.returncode == 0, _summarise(ran.stdout))
+    versions = _call(str(python), "-c", VERSIONS).strip()
+    return Outcome(environment.name, ran.returncode == 0, _summarise(ran.stdout), versions, environment.tests)
 
 
 def _summarise(said: str) -> str:
@@ -85,18 +113,42 @@ def _install(environment: Environment, folder: Path, wheels: Path) -> Path:
     venv = folder / ("virtual environment" if "space in path" in environment.conditions else "venv")
     _call(environment.python, "-m", "venv", str(venv))
     python = venv / "bin" / "python"
-    if not wheels.exists():
-        options = ["--no-deps", "--config-settings=setup-args=-Dlevels=host", "--wheel-dir", str(wheels)]
-        compiler = {"CC": environment.compiler} if environment.compiler else {}
-        _call(str(python), "-m", "pip", "wheel", "--quiet", *options, str(ROOT), variables=compiler)
-    (wheel,) = wheels.glob("mercer-*.whl")
-    _call(str(python), "-m", "pip", "install", "--quiet", str(wheel), *environment.pins, *PACKAGES)
+    wheel = _find_wheel(environment, str(python), wheels, [])
+    _call(str(python), "-m", "pip", "install", "--quiet", wheel, *environment.pins, *PACKAGES)
     return python
 
 
-def _call(*command: str, variables: dict[str, str] | None = None) -> None:
-    """Run a command with further environment variables; raise if it fails."""
-    subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | (variables or {}))
+def _install_offline(environment: Environment, folder: Path, wheels: Path) -> Path:
+    """Return the interpreter of a virtual environment that has mercer's wheel, and all that another one has installed.
+
+    The other one needs the packages of the tests, and where no wheel is stored yet, those of the build. A mercer that
+    it may have is not seen: the new environment's own packages come first.
+    """
+    venv = folder / "venv"
+    _call(environment.python, "-m", "venv", "--without-pip", str(venv))
+    python = venv / "bin" / "python"
+    own = Path(_call(str(python), "-c", OWN_FOLDER).strip())
+    (own / "packages_of_another.pth").write_text(_call(environment.python, "-c", FOLDERS))
+    wheel = _find_wheel(environment, environment.python, wheels, ["--no-index", "--no-build-isolation"])
+    pip = (environment.python, "-m", "pip", "--python", str(python))
+    _call(*pip, "install", "--quiet", "--no-index", "--no-deps", "--ignore-installed", wheel)
+    return python
+
+
+def _find_wheel(environment: Environment, python: str, wheels: Path, options: list[str]) -> str:
+    """Return the wheel that is stored for an environment, or build one with the pip of `python`."""
+    if not list(wheels.glob("mercer-*.whl")):
+        options = [*options, "--no-deps", "--config-settings=setup-args=-Dlevels=host", "--wheel-dir", str(wheels)]
+        compiler = {"CC": environment.compiler} if environment.compiler else {}
+        _call(python, "-m", "pip", "wheel", "--quiet", *options, str(ROOT), variables=compiler)
+    (wheel,) = wheels.glob("mercer-*.whl")
+    return str(wheel)
+
+
+def _call(*command: str, variables: dict[str, str] | None = None) -> str:
+    """Run a command with further environment variables and return what it printed; raise if it fails."""
+    variables = os.environ | (variables or {})
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=variables).stdout
 
 
 def _copy_checkout(environment: Environment, folder: Path) -> Path:

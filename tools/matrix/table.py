@@ -6,13 +6,16 @@ import platform
 import re
 from pathlib import Path
 
-from tools.matrix.environments import ROOT
+from tools.matrix.environments import COMPILED, LAWS, NARROW, ROOT, WIDE
 from tools.matrix.running import Outcome
 
 PAGE = ROOT / "docs" / "releasing.md"
 BEGIN = "<!-- matrix: written by python -m tools.matrix --record -->"
 END = "<!-- end of matrix -->"
-HEAD = "| environment | outcome | day | machine | last line of the tests |\n|---|---|---|---|---|\n"
+COLUMNS = ("environment", "outcome", "versions", "tests", "last line of the tests", "day", "machine")
+HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
+# What a row says of the tests that were run, by their names.
+SELECTIONS = {LAWS: "laws", WIDE: "wide", NARROW: "narrow", COMPILED: "compiled"}
 WORDS = {True: "passed", False: "FAILED", None: "not run"}
 
 
@@ -22,7 +25,8 @@ def record_outcome(outcome: Outcome, page: Path = PAGE) -> None:
     machine = f"{platform.system()} {platform.machine()}, {count_cores()} cores"
     # Times and paths in the last line change from run to run; the counts are what matters.
     text = re.sub(r" in [\d.]+s( \([\d:]+\))?", "", outcome.text).replace("|", "/").strip("= ")
-    row = f"| {outcome.name} | {WORDS[outcome.passed]} | {day} | {machine} | {text} |"
+    tests = SELECTIONS.get(outcome.tests, ", ".join(outcome.tests))
+    row = f"| {outcome.name} | {WORDS[outcome.passed]} | {outcome.versions} | {tests} | {text} | {day} | {machine} |"
     page.write_text(update_table(page.read_text(encoding="utf-8"), outcome.name, row), encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from mercer._native.boosting import leaves
+from mercer._native.boosting import layout
 from mercer._statistic.statistic import fold_sums
 from mercer.ensemble._histogram.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
@@ -70,8 +70,8 @@ class Growth:
         used, task = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64)
         control = np.zeros(32 + 8 * members, np.int64)
         features = np.zeros((4, d + 1), np.int32)
-        features[leaves.OFFSET], features[leaves.DIRECTION, :d] = offsets, monotone
-        features[leaves.BOUNDED] = monotone.any()
+        features[layout.OFFSET], features[layout.DIRECTION, :d] = offsets, monotone
+        features[layout.BOUNDED] = monotone.any()
         self.native = module(level, "growth").TreeTasks(
             (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
             (features, rules, quanta),
@@ -129,7 +129,7 @@ class Growth:
         return np.concatenate(found)
 
     def histogram(self, node):
-        return self.histograms[self.numbers[node, leaves.SLOT]]
+        return self.histograms[self.numbers[node, layout.SLOT]]
 
 
 def slopes(rng, n):
@@ -181,10 +181,10 @@ def test_rows_that_are_not_drawn_are_not_in_the_root_but_walk_to_the_leaves(leve
     growth.leader.offer_scores(0, 1)
     growth.advance()
     node = np.zeros(n, int)
-    for number, left in enumerate(growth.numbers[:nodes, leaves.LEFT]):
+    for number, left in enumerate(growth.numbers[:nodes, layout.LEFT]):
         if left:
             here = np.flatnonzero(node == number)
-            node[here] = left + 1 - growth.tables[number, bins[here, growth.numbers[number, leaves.FEATURE]]]
+            node[here] = left + 1 - growth.tables[number, bins[here, growth.numbers[number, layout.FEATURE]]]
     np.testing.assert_array_equal(scores, before + values[node][:, None])
 
 
@@ -222,7 +222,7 @@ def test_some_columns_of_a_node_are_those_of_all(level):
     growth.leader.offer_split()
     growth.advance()
     growth.chosen[1, :2], growth.n_chosen[1] = (1, 4), 2
-    growth.histograms[growth.numbers[2, leaves.SLOT]] = -1
+    growth.histograms[growth.numbers[2, layout.SLOT]] = -1
     growth.leader.offer_child(1)
     growth.advance()
     growth.leader.offer_search(False, True)
@@ -253,14 +253,14 @@ def test_the_split_found_is_the_best_of_all(level, missing):
                     parts = (gradient[side].sum() ** 2 / (curvature[side].sum() + 1) for side in (left, ~left))
                     most = max(most, sum(parts))
     saved = gradient.sum() ** 2 / (curvature.sum() + 1)
-    assert growth.reals[0, leaves.GAIN] == pytest.approx(most - saved, rel=1e-12)
+    assert growth.reals[0, layout.GAIN] == pytest.approx(most - saved, rel=1e-12)
     left = growth.tables[0, bins[:, growth.question[2]]].astype(bool)
     for side, chosen in enumerate((left, ~left)):
-        found = growth.numbers[1 + side, [leaves.GRADIENT_WORD, leaves.REST_WORD]]
+        found = growth.numbers[1 + side, [layout.GRADIENT_WORD, layout.REST_WORD]]
         np.testing.assert_array_equal(found, growth.words[chosen].sum(axis=0))
-        assert growth.numbers[1 + side, leaves.COUNT] == chosen.sum()
+        assert growth.numbers[1 + side, layout.COUNT] == chosen.sum()
         value = -gradient[chosen].sum() / (curvature[chosen].sum() + 1)
-        assert growth.reals[1 + side, leaves.VALUE] == pytest.approx(value, rel=1e-12)
+        assert growth.reals[1 + side, layout.VALUE] == pytest.approx(value, rel=1e-12)
 
 
 def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monotone_column(level):
@@ -269,7 +269,7 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
     growth = Growth(level, bins, offsets, limits=(0.0, 2.0, 0.0, 10.0, np.inf, 9.0), monotone=[1, -1, 1, 0, 0])
     growth.start(slopes(rng, n), [2.0**20, 2.0**10])
     assert growth.grow() == 17
-    left, gain = growth.numbers[:17, leaves.LEFT], growth.reals[:17, leaves.GAIN]
+    left, gain = growth.numbers[:17, layout.LEFT], growth.reals[:17, layout.GAIN]
     # A node that was open when another was split, and was split later or not at all, gained less.
     order = np.argsort(np.where(left > 0, left, 99))
     for place, node in enumerate(order[:8]):
@@ -277,11 +277,11 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
             if other < left[node]:
                 assert gain[other] <= gain[node]
     for node in np.flatnonzero(left):
-        values = growth.reals[left[node] : left[node] + 2, leaves.VALUE]
-        direction = [1, -1, 1, 0, 0][growth.numbers[node, leaves.FEATURE]]
+        values = growth.reals[left[node] : left[node] + 2, layout.VALUE]
+        direction = [1, -1, 1, 0, 0][growth.numbers[node, layout.FEATURE]]
         assert direction * (values[1] - values[0]) >= 0
-        assert np.all(values >= growth.reals[node, leaves.LOWER])
-        assert np.all(values <= growth.reals[node, leaves.UPPER])
+        assert np.all(values >= growth.reals[node, layout.LOWER])
+        assert np.all(values <= growth.reals[node, layout.UPPER])
 
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), SoftmaxLoss(3)])

@@ -18,11 +18,11 @@ by a class, since a thread must find those of every task.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.boosting import gains, leaves, slopes
+    from cython.cimports.mercer._native.boosting import gains, layout, slopes
     from cython.cimports.mercer._native.boosting import words as pairs
     from cython.cimports.mercer._native.shared import team, team_items
 else:
-    from mercer._native.boosting import gains, leaves, slopes
+    from mercer._native.boosting import gains, layout, slopes
     from mercer._native.boosting import words as pairs
     from mercer._native.shared import team, team_items
 
@@ -37,17 +37,17 @@ class TreeTasks:
         Bins by row and by column: a split reads one column of all its rows, a histogram all columns of some rows.
         Counts (n,) say how many rows each row stands for; empty, one each.
     rules : features (4, d + 1), limits (7,), quanta (5,)
-        See ``leaves``.
+        See ``layout``.
     room : parts, spare, sums, sorted_bins, used, totals, each (threads, ...)
         Scratch of each thread: a histogram; places of `unit` rows; four numbers and a place for each bin of the widest
         column; whether rows were added, and the words of the rows added to the root: these two in cache lines of their
         own.
     asked : nodes (2, 6), allowed (2, d), best (2, d), cuts (2, d), chosen (2, d), n_chosen (2,)
-        Two children, see ``leaves``; by which columns they may be split; what the best cut of each column saves, and
+        Two children, see ``layout``; by which columns they may be split; what the best cut of each column saves, and
         which it is, see ``gains``; the columns of histograms in rising order, and their number: the first row for both
         children, unless each is added by itself.
     task, control : (14,), (32 + 8 threads,)
-        The task offered, see ``leaves``, and how it is shared, see team.pxd.
+        The task offered, see ``layout``, and how it is shared, see team.pxd.
     unit : int
         Rows of a block.
     """
@@ -142,10 +142,10 @@ class TreeTasks:
         with cython.nogil:
             # `patience` bounds the work of one call, so that Python regains control for Ctrl-C between calls.
             while patience > 0 and item >= 0:
-                item = team_items.take_item(self.control, self.task[leaves.ITEMS])
+                item = team_items.take_item(self.control, self.task[layout.ITEMS])
                 if item >= 0:
                     self._work(item, 0)
-                    patience -= self.task[leaves.COST]
+                    patience -= self.task[layout.COST]
             team_items.report_items(self.control, 0)
         return item >= 0
 
@@ -156,24 +156,24 @@ class TreeTasks:
         """Do one item: a run of blocks, or of columns."""
         # Tasks over rows are cut by blocks; the search for cuts is divided by the columns drawn for this side.
         size: cython.Py_ssize_t = (
-            self.spans.shape[0] if self.task[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.task[leaves.SIDE]]
+            self.spans.shape[0] if self.task[layout.KIND] != layout.COLUMNS else self.n_chosen[self.task[layout.SIDE]]
         )
         number: cython.Py_ssize_t
         # Runs whose lengths differ by one at most, without gaps, for any number of items.
-        for number in range(item * size // self.task[leaves.ITEMS], (item + 1) * size // self.task[leaves.ITEMS]):
-            if self.task[leaves.KIND] == leaves.ROOT_ROWS:
+        for number in range(item * size // self.task[layout.ITEMS], (item + 1) * size // self.task[layout.ITEMS]):
+            if self.task[layout.KIND] == layout.ROOT_ROWS:
                 self._start_block(number, member)
-            elif self.task[leaves.KIND] == leaves.SPLIT_ROWS:
+            elif self.task[layout.KIND] == layout.SPLIT_ROWS:
                 self._split_block(number, member)
-            elif self.task[leaves.KIND] == leaves.CHILD_ROWS:
+            elif self.task[layout.KIND] == layout.CHILD_ROWS:
                 self._add(
                     number,
-                    self.spans[number, self.task[leaves.NODE], 0],
-                    self.spans[number, self.task[leaves.NODE], 1],
+                    self.spans[number, self.task[layout.NODE], 0],
+                    self.spans[number, self.task[layout.NODE], 1],
                     member,
                 )
-            elif self.task[leaves.KIND] == leaves.COLUMNS:
-                self._search_column(self.chosen[self.task[leaves.SIDE], number], member)
+            elif self.task[layout.KIND] == layout.COLUMNS:
+                self._search_column(self.chosen[self.task[layout.SIDE], number], member)
             else:
                 self._score_block(number, member)
 
@@ -185,17 +185,17 @@ class TreeTasks:
     ) -> cython.void:
         """Add the rows of a block at places from `first` to `last` of its order to the thread's histogram."""
         start: cython.Py_ssize_t = block * self.unit
-        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[leaves.SIDE]]
+        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[layout.SIDE]]
         # Nothing to add: the histogram need not even be emptied.
         if first == last:
             return
         # A thread empties its own histogram: although others have read it, it is nearest to this core.
         if self.used[member, 0] == 0:
-            pairs.clear(self.features, self.chosen, self.task[leaves.SIDE], n_chosen, self.parts, member)
+            pairs.clear(self.features, self.chosen, self.task[layout.SIDE], n_chosen, self.parts, member)
             self.used[member, 0] = 1
         pairs.add_rows(
             self.bins, start, self.words, self.order, start + first, start + last, self.features, self.chosen,
-            self.task[leaves.SIDE], n_chosen, self.parts, member,
+            self.task[layout.SIDE], n_chosen, self.parts, member,
         )  # fmt: skip
 
     @cython.cfunc
@@ -209,14 +209,14 @@ class TreeTasks:
         if self.share > 0.0:
             pairs.draw_rows(self.seed, start, stop, self.share, self.drawn)
         kept = pairs.quantise(
-            self.gradients, self.task[leaves.OUTPUT], self.counts, self.drawn, start, stop, self.quanta, self.words,
+            self.gradients, self.task[layout.OUTPUT], self.counts, self.drawn, start, stop, self.quanta, self.words,
             self.order, self.totals, member,
         )  # fmt: skip
         # The span of a node in a block is the range of places in `order`, relative to the start of the block.
         self.spans[block, 0, 0] = 0
         self.spans[block, 0, 1] = cython.cast(cython.int, kept)
         # BUILD is -1 where this task adds no rows to a histogram.
-        if self.task[leaves.BUILD] >= 0:
+        if self.task[layout.BUILD] >= 0:
             self._add(block, 0, kept, member)
 
     @cython.cfunc
@@ -225,21 +225,21 @@ class TreeTasks:
     def _split_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Divide the rows of a node in a block between its children, and add those of one child."""
         start: cython.Py_ssize_t = block * self.unit
-        child: cython.Py_ssize_t = self.task[leaves.CHILD]
-        first: cython.int = self.spans[block, self.task[leaves.NODE], 0]
-        last: cython.int = self.spans[block, self.task[leaves.NODE], 1]
+        child: cython.Py_ssize_t = self.task[layout.CHILD]
+        first: cython.int = self.spans[block, self.task[layout.NODE], 0]
+        last: cython.int = self.spans[block, self.task[layout.NODE], 1]
         middle: cython.Py_ssize_t = first + pairs.part_rows(
-            self.columns, self.numbers[self.task[leaves.NODE], leaves.FEATURE], start, self.tables,
-            self.task[leaves.NODE], self.order, first, last, self.spare, member,
+            self.columns, self.numbers[self.task[layout.NODE], layout.FEATURE], start, self.tables,
+            self.task[layout.NODE], self.order, first, last, self.spare, member,
         )  # fmt: skip
         # The children share the span of their parent, so that the rows of any node stay consecutive.
         self.spans[block, child, 0] = first
         self.spans[block, child, 1] = self.spans[block, child + 1, 0] = cython.cast(cython.int, middle)
         self.spans[block, child + 1, 1] = last
         # Only the smaller child is summed; the other is the difference to the parent, which costs no pass over rows.
-        if self.task[leaves.BUILD] == 0:
+        if self.task[layout.BUILD] == 0:
             self._add(block, first, middle, member)
-        elif self.task[leaves.BUILD] == 1:
+        elif self.task[layout.BUILD] == 1:
             self._add(block, middle, last, member)
 
     @cython.cfunc
@@ -247,16 +247,16 @@ class TreeTasks:
     @cython.exceptval(check=False)
     def _search_column(self, column: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Sum the histogram of a column, and find the best cuts of the children that are searched."""
-        first: cython.Py_ssize_t = 2 * self.features[leaves.OFFSET, column]
-        last: cython.Py_ssize_t = 2 * self.features[leaves.OFFSET, column + 1]
+        first: cython.Py_ssize_t = 2 * self.features[layout.OFFSET, column]
+        last: cython.Py_ssize_t = 2 * self.features[layout.OFFSET, column + 1]
         # Threads have added rows in any order; sums of integers are the same for each.
-        pairs.gather(self.parts, self.used, first, last, self.histograms, self.task[leaves.BUILT])
+        pairs.gather(self.parts, self.used, first, last, self.histograms, self.task[layout.BUILT])
         # Only the smaller child was added row by row: the histogram of the other is the parent's less that.
-        if self.task[leaves.WHOLE] >= 0:
-            pairs.subtract(self.histograms, self.task[leaves.WHOLE], self.task[leaves.BUILT], first, last)
-        if self.task[leaves.SEARCH_LEFT] and self.allowed[0, column]:
+        if self.task[layout.WHOLE] >= 0:
+            pairs.subtract(self.histograms, self.task[layout.WHOLE], self.task[layout.BUILT], first, last)
+        if self.task[layout.SEARCH_LEFT] and self.allowed[0, column]:
             self._search_child(column, member, 0)
-        if self.task[leaves.SEARCH_RIGHT] and self.allowed[1, column]:
+        if self.task[layout.SEARCH_RIGHT] and self.allowed[1, column]:
             self._search_child(column, member, 1)
 
     @cython.cfunc
@@ -267,7 +267,7 @@ class TreeTasks:
     ) -> cython.void:
         """Find the best cut of a column for one child."""
         self.cuts[side, column] = gains.search_column(
-            self.histograms, self.numbers[self.task[leaves.CHILD] + side, leaves.SLOT], self.features, column,
+            self.histograms, self.numbers[self.task[layout.CHILD] + side, layout.SLOT], self.features, column,
             self.nodes, side, self.limits, self.quanta, self.sums, self.sorted_bins, member, self.best,
         )  # fmt: skip
 
@@ -278,8 +278,8 @@ class TreeTasks:
         """Add the tree to the scores of a block's rows, and compute the loss at them."""
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
-        nodes: cython.Py_ssize_t = self.task[leaves.NODES]
-        output: cython.Py_ssize_t = self.task[leaves.OUTPUT]
+        nodes: cython.Py_ssize_t = self.task[layout.NODES]
+        output: cython.Py_ssize_t = self.task[layout.OUTPUT]
         # Empty values ask for the loss alone, without a tree to add.
         if self.values.shape[0] > 0:
             slopes.add_values(
@@ -294,8 +294,8 @@ class TreeTasks:
                 self.columns, start, self.numbers, nodes, self.tables, self.values, self.scores, output, self.order,
                 self.spare, self.walks, member,
             )  # fmt: skip
-        if self.task[leaves.LOSS] > 0:
+        if self.task[layout.LOSS] > 0:
             slopes.compute_loss(
-                cython.cast(cython.int, self.task[leaves.LOSS]), self.scores, self.y, self.weight, start, stop,
+                cython.cast(cython.int, self.task[layout.LOSS]), self.scores, self.y, self.weight, start, stop,
                 self.gradients, self.losses, block,
             )  # fmt: skip

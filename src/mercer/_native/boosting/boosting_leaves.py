@@ -7,10 +7,10 @@ step: a split takes some microseconds of the leader's time in all.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.boosting import gains, leaves
+    from cython.cimports.mercer._native.boosting import gains, layout, leaves
     from cython.cimports.mercer._native.shared import team
 else:
-    from mercer._native.boosting import gains, leaves
+    from mercer._native.boosting import gains, layout, leaves
     from mercer._native.shared import team
 
 # What follows after a leaf was opened: nothing, since no leaf is left to split; split its rows; split them and search
@@ -83,7 +83,7 @@ class TreeLeader:
         self.d = self.allowed.shape[1]
 
     def hold_nodes(self, numbers, reals, tables, queue):
-        """Keep nodes in these arrays, see ``leaves``; which bins go left (nodes, bins), and a queue (nodes,)."""
+        """Keep nodes in these arrays, see ``layout``; which bins go left (nodes, bins), and a queue (nodes,)."""
         self.numbers, self.reals, self.tables, self.queue = numbers, reals, tables, queue
 
     def hold_histograms(self, histograms, free, n_free: cython.Py_ssize_t):
@@ -102,8 +102,8 @@ class TreeLeader:
         self.n_free = self.histograms.shape[0]
         for slot in range(self.n_free):
             self.free[slot] = cython.cast(cython.int, slot)
-        self.task[leaves.OUTPUT], self.task[leaves.SIDE], self.task[leaves.BUILD] = output, 0, -1 if direct else 0
-        self._offer(leaves.ROOT_ROWS, self.n * (_SPLIT_COST if direct else self.n_chosen[0]))
+        self.task[layout.OUTPUT], self.task[layout.SIDE], self.task[layout.BUILD] = output, 0, -1 if direct else 0
+        self._offer(layout.ROOT_ROWS, self.n * (_SPLIT_COST if direct else self.n_chosen[0]))
 
     def make_root(self) -> cython.int:
         """Make the root from the words of all rows; return whether it may be split."""
@@ -119,10 +119,10 @@ class TreeLeader:
         )
         self.n_free -= 1
         # Histograms live in a fixed number of slots; the list `free` is a stack of those not in use.
-        self.numbers[0, leaves.SLOT] = self.free[self.n_free]
+        self.numbers[0, layout.SLOT] = self.free[self.n_free]
         self.left, self.sides = 0, 1
         # WHOLE is the slot of the parent's histogram, from which the other child is subtracted; the root has none.
-        self.task[leaves.CHILD], self.task[leaves.BUILT], self.task[leaves.WHOLE] = 0, self.free[self.n_free], -1
+        self.task[layout.CHILD], self.task[layout.BUILT], self.task[layout.WHOLE] = 0, self.free[self.n_free], -1
         self.question[_PARENT], self.question[_FIRST_CHILD], self.question[_COLUMN] = -1, 0, -1
         self.question[_LEFT_WANTED] = leaves.may_split(self.numbers, self.reals, 0, self.limits)
         self.question[_RIGHT_WANTED] = 0
@@ -135,8 +135,8 @@ class TreeLeader:
         for side in range(self.sides):
             self._queue(self.left + side, side)
         self.sides = 0
-        self.question[_N_NODES] = self.task[leaves.NODES] = self.n_nodes
-        if self.n_queued == 0 or self.n_leaves >= self.limits[leaves.MAX_LEAVES]:
+        self.question[_N_NODES] = self.task[layout.NODES] = self.n_nodes
+        if self.n_queued == 0 or self.n_leaves >= self.limits[layout.MAX_LEAVES]:
             return _NOTHING
         # Asked before the queue changes: the caller enlarges the arrays and calls again.
         if self.n_nodes + 2 > self.numbers.shape[0] or self.n_free == 0:
@@ -144,9 +144,9 @@ class TreeLeader:
         node = leaves.pop(self.queue, self.n_queued, self.reals)
         self.left = self.n_nodes
         self.n_queued, self.n_nodes, self.n_leaves = self.n_queued - 1, self.n_nodes + 2, self.n_leaves + 1
-        self._fork(node, self.left, self.numbers[node, leaves.FEATURE])
+        self._fork(node, self.left, self.numbers[node, layout.FEATURE])
         # If the tree is full after this split, its children stay leaves, and nothing needs to be searched.
-        if self.n_leaves < self.limits[leaves.MAX_LEAVES] and (
+        if self.n_leaves < self.limits[layout.MAX_LEAVES] and (
             self.question[_LEFT_WANTED] or self.question[_RIGHT_WANTED]
         ):
             return _SEARCH
@@ -158,54 +158,54 @@ class TreeLeader:
         node: cython.Py_ssize_t = self.question[_PARENT]
         # The child with fewer rows is summed from its rows: at most half of the parent's rows are read.
         small: cython.Py_ssize_t = (
-            1 if self.numbers[self.left, leaves.COUNT] > self.numbers[self.left + 1, leaves.COUNT] else 0
+            1 if self.numbers[self.left, layout.COUNT] > self.numbers[self.left + 1, layout.COUNT] else 0
         )
         searched: cython.int = 1 if self.question[_LEFT_WANTED] or self.question[_RIGHT_WANTED] else 0
-        slot: cython.longlong = self.numbers[node, leaves.SLOT]
+        slot: cython.longlong = self.numbers[node, layout.SLOT]
         # The cost of a task decides into how many items it is cut.
         work: cython.Py_ssize_t = self._bound_rows(node) * _SPLIT_COST
-        self.task[leaves.NODE], self.task[leaves.CHILD], self.task[leaves.SIDE] = node, self.left, 0
-        self.task[leaves.BUILD] = small if searched and not self.direct else -1
+        self.task[layout.NODE], self.task[layout.CHILD], self.task[layout.SIDE] = node, self.left, 0
+        self.task[layout.BUILD] = small if searched and not self.direct else -1
         if searched:
             self.n_free -= 1
             self.sides = 2
             # The larger child takes over the place of the parent, whose histogram becomes its own by subtraction.
-            self.task[leaves.BUILT], self.task[leaves.WHOLE] = self.free[self.n_free], slot
-            self.numbers[self.left + small, leaves.SLOT] = self.free[self.n_free]
-            self.numbers[self.left + 1 - small, leaves.SLOT] = slot
+            self.task[layout.BUILT], self.task[layout.WHOLE] = self.free[self.n_free], slot
+            self.numbers[self.left + small, layout.SLOT] = self.free[self.n_free]
+            self.numbers[self.left + 1 - small, layout.SLOT] = slot
         else:
             self._release(slot)
-        if self.task[leaves.BUILD] >= 0:
+        if self.task[layout.BUILD] >= 0:
             work += self._bound_rows(self.left + small) * self.n_chosen[0]
-        self._offer(leaves.SPLIT_ROWS, work)
+        self._offer(layout.SPLIT_ROWS, work)
 
     def offer_child(self, side: cython.Py_ssize_t):
         """Offer the rows of one child, to be added to a histogram of their own."""
         node: cython.Py_ssize_t = self.left + side
-        self.task[leaves.NODE], self.task[leaves.SIDE] = node, side
-        self.task[leaves.BUILT], self.task[leaves.WHOLE] = self.numbers[node, leaves.SLOT], -1
-        self._offer(leaves.CHILD_ROWS, self._bound_rows(node) * (_SPLIT_COST + self.n_chosen[side]))
+        self.task[layout.NODE], self.task[layout.SIDE] = node, side
+        self.task[layout.BUILT], self.task[layout.WHOLE] = self.numbers[node, layout.SLOT], -1
+        self._offer(layout.CHILD_ROWS, self._bound_rows(node) * (_SPLIT_COST + self.n_chosen[side]))
 
     def offer_search(self, left: cython.int, right: cython.int):
         """Offer the columns of the histogram just added, to search the left child, the right one, or both."""
-        self.task[leaves.SEARCH_LEFT], self.task[leaves.SEARCH_RIGHT] = left, right
+        self.task[layout.SEARCH_LEFT], self.task[layout.SEARCH_RIGHT] = left, right
         if left:
             leaves.describe(self.numbers, self.reals, self.left, self.limits, self.nodes, 0)
         if right:
             leaves.describe(self.numbers, self.reals, self.left + 1, self.limits, self.nodes, 1)
-        self._offer(leaves.COLUMNS, self.n_chosen[self.task[leaves.SIDE]] * _COLUMN_COST)
+        self._offer(layout.COLUMNS, self.n_chosen[self.task[layout.SIDE]] * _COLUMN_COST)
 
     def offer_scores(self, loss: cython.int, n_scores: cython.Py_ssize_t):
         """Offer the scores of all rows, and the gradients of a loss (see ``slopes``) at them, unless that is 0."""
-        self.task[leaves.LOSS] = loss
-        self._offer(leaves.SCORES, self.n * (_LOSS_COST * n_scores if loss else _SPLIT_COST))
+        self.task[layout.LOSS] = loss
+        self._offer(layout.SCORES, self.n * (_LOSS_COST * n_scores if loss else _SPLIT_COST))
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _fork(self, node: cython.Py_ssize_t, left: cython.Py_ssize_t, feature: cython.Py_ssize_t) -> cython.void:
         """Make two leaves below a node, and ask whether they may be split."""
-        direction: cython.int = self.features[leaves.DIRECTION, feature]
+        direction: cython.int = self.features[layout.DIRECTION, feature]
         leaves.fork(self.numbers, self.reals, node, left, direction, self.limits, self.quanta)
         self.question[_PARENT] = node
         self.question[_FIRST_CHILD] = left
@@ -218,7 +218,7 @@ class TreeLeader:
     @cython.exceptval(check=False)
     def _bound_rows(self, node: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Return an upper bound of the rows of a node: where rows stand for several, fewer are stored than counted."""
-        return min(self.numbers[node, leaves.COUNT], self.n)
+        return min(self.numbers[node, layout.COUNT], self.n)
 
     @cython.cfunc
     @cython.nogil
@@ -235,8 +235,8 @@ class TreeLeader:
         """Queue a node with its best split, or release its histogram."""
         column: cython.Py_ssize_t
         feature: cython.Py_ssize_t = -1
-        slot: cython.longlong = self.numbers[node, leaves.SLOT]
-        most: cython.double = self.nodes[side, leaves.ASKED_SAVING]
+        slot: cython.longlong = self.numbers[node, layout.SLOT]
+        most: cython.double = self.nodes[side, layout.ASKED_SAVING]
         # A cut must save more than the node itself (ASKED_SAVING), else its gain would not be positive.
         if self.question[_LEFT_WANTED + side]:
             for column in range(self.d):
@@ -252,7 +252,7 @@ class TreeLeader:
             self.sorted_bins, self.tables, self.numbers, node,
         )  # fmt: skip
         # The gain is what both children save beyond what the node saves as a leaf.
-        self.reals[node, leaves.GAIN] = most - leaves.measure_saving(self.reals, node, self.limits)
+        self.reals[node, layout.GAIN] = most - leaves.measure_saving(self.reals, node, self.limits)
         leaves.push(self.queue, self.n_queued, self.reals, node)
         self.n_queued += 1
 
@@ -264,17 +264,17 @@ class TreeLeader:
         member: cython.Py_ssize_t
         items: cython.Py_ssize_t
         least: cython.Py_ssize_t
-        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[leaves.SIDE]]
-        if kind == leaves.COLUMNS:
+        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[layout.SIDE]]
+        if kind == layout.COLUMNS:
             items = min(n_chosen, _MOST_ITEMS)
         else:
             # With less than half of a histogram's bins to add, emptying and summing it would cost more than it saves.
-            least = max(self.grain, self.features[leaves.OFFSET, self.d] * n_chosen // self.d // 2)
+            least = max(self.grain, self.features[layout.OFFSET, self.d] * n_chosen // self.d // 2)
             items = max(1, min(self.n_blocks, work // least))
             for member in range(self.used.shape[0]):
                 self.used[member, 0] = 0
-        self.task[leaves.KIND] = kind
-        self.task[leaves.ITEMS] = items
+        self.task[layout.KIND] = kind
+        self.task[layout.ITEMS] = items
         # One more, so that an item without work still counts against the patience of the leader.
-        self.task[leaves.COST] = work // items + 1
+        self.task[layout.COST] = work // items + 1
         team.publish(self.control, items)

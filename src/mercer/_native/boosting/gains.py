@@ -2,7 +2,7 @@
 
 A node with gradient G and curvature H whose rows get the value v lowers the loss by -(G v + (H + l2) v^2 / 2), which is
 G^2 / (H + l2) / 2 at v = -G / (H + l2). The gain of a split is twice what its children save beyond the node itself.
-``leaves`` names the places of `node`, `limits`, `quanta` and `features`.
+``layout`` names the places of `node`, `limits`, `quanta` and `features`.
 
 A cut is 4 times its last bin on the left, or the number of categories on the left less one, plus its way. `sums`
 (4, width) is scratch, with a place for each bin of the widest column: running sums of gradient, curvature and rows, and
@@ -13,7 +13,7 @@ free, that of an attribute counts references in memory that all threads write.
 import cython
 import numpy
 
-from mercer._native.boosting import leaves
+from mercer._native.boosting import layout, leaves
 
 # Ways: the bins up to one go left, or these and the missing values, or the lowest categories, or the highest ones.
 BINS = 0
@@ -54,11 +54,11 @@ def sum_bins(
     """
     b: cython.Py_ssize_t
     place: cython.Py_ssize_t
-    shift: cython.int = cython.cast(cython.int, quanta[leaves.COUNT_BITS])
+    shift: cython.int = cython.cast(cython.int, quanta[layout.COUNT_BITS])
     # The lower bits of the second word count the rows, the upper bits hold the curvature.
     mask: cython.longlong = 1
-    unit: cython.double = quanta[leaves.GRADIENT_UNIT]
-    bend: cython.double = quanta[leaves.CURVATURE_UNIT]
+    unit: cython.double = quanta[layout.GRADIENT_UNIT]
+    bend: cython.double = quanta[layout.CURVATURE_UNIT]
     mask = (mask << shift) - 1
     for b in range(count):
         # Two words for each bin: the gradient, then curvature and count.
@@ -90,12 +90,12 @@ def judge_cuts(
     c: cython.double
     left: cython.double
     right: cython.double
-    l2: cython.double = limits[leaves.L2]
-    fewest: cython.double = limits[leaves.MIN_ROWS]
-    least: cython.double = limits[leaves.MIN_CURVATURE]
-    gradient: cython.double = node[leaves.ASKED_GRADIENT]
-    curvature: cython.double = node[leaves.ASKED_CURVATURE]
-    rows: cython.double = node[leaves.ASKED_ROWS]
+    l2: cython.double = limits[layout.L2]
+    fewest: cython.double = limits[layout.MIN_ROWS]
+    least: cython.double = limits[layout.MIN_CURVATURE]
+    gradient: cython.double = node[layout.ASKED_GRADIENT]
+    curvature: cython.double = node[layout.ASKED_CURVATURE]
+    rows: cython.double = node[layout.ASKED_ROWS]
     if bounded == 0:
         # Without branches, so that the loop is vectorised.
         for b in range(count):
@@ -118,8 +118,8 @@ def judge_cuts(
         if c < fewest or min(h, curvature - h) < least:
             continue
         # With bounds the best value is clipped, so the closed form g^2 / (h + l2) no longer holds.
-        left = leaves.clip_value(g, h, l2, node[leaves.ASKED_LOWER], node[leaves.ASKED_UPPER])
-        right = leaves.clip_value(gradient - g, curvature - h, l2, node[leaves.ASKED_LOWER], node[leaves.ASKED_UPPER])
+        left = leaves.clip_value(g, h, l2, node[layout.ASKED_LOWER], node[layout.ASKED_UPPER])
+        right = leaves.clip_value(gradient - g, curvature - h, l2, node[layout.ASKED_LOWER], node[layout.ASKED_UPPER])
         # Monotone columns: a rising one must not have a larger value on the left, a falling one not on the right.
         if (direction > 0 and left > right) or (direction < 0 and left < right):
             continue
@@ -141,7 +141,7 @@ def sort_categories(
     kept: cython.Py_ssize_t = 0
     key: cython.double
     rest: cython.longlong
-    shift: cython.int = cython.cast(cython.int, quanta[leaves.COUNT_BITS])
+    shift: cython.int = cython.cast(cython.int, quanta[layout.COUNT_BITS])
     mask: cython.longlong = 1
     mask = (mask << shift) - 1
     for b in range(count):
@@ -149,8 +149,8 @@ def sort_categories(
         # Rare categories are left out: their ratio is mostly noise.
         if cython.cast(cython.double, rest & mask) < smoothing:
             continue
-        key = cython.cast(cython.double, histogram[2 * (first + b)]) * quanta[leaves.GRADIENT_UNIT]
-        key /= cython.cast(cython.double, rest >> shift) * quanta[leaves.CURVATURE_UNIT] + smoothing
+        key = cython.cast(cython.double, histogram[2 * (first + b)]) * quanta[layout.GRADIENT_UNIT]
+        key /= cython.cast(cython.double, rest >> shift) * quanta[layout.CURVATURE_UNIT] + smoothing
         k = kept
         # Insertion: a column has at most 256 bins, and equal keys keep the order of their bins.
         while k > 0 and keys[k - 1] > key:
@@ -165,7 +165,7 @@ def sort_categories(
 
 def price_categories(count: cython.Py_ssize_t, limits: cython.const[cython.double][::1]) -> cython.double:
     """Return the price of a split by `count` categories: the saving that the best of many sets makes by chance."""
-    return limits[leaves.CATEGORY_PRICE] * (count - FREE_CATEGORIES) if count > FREE_CATEGORIES else 0.0
+    return limits[layout.CATEGORY_PRICE] * (count - FREE_CATEGORIES) if count > FREE_CATEGORIES else 0.0
 
 
 def find_best(
@@ -200,10 +200,10 @@ def search_categories(
     swapped: cython.int
     cut: cython.Py_ssize_t = -1
     kept: cython.Py_ssize_t = sort_categories(
-        histogram, first, count + 1, quanta, limits[leaves.MIN_CATEGORY_ROWS], sums[SAVINGS], order
+        histogram, first, count + 1, quanta, limits[layout.MIN_CATEGORY_ROWS], sums[SAVINGS], order
     )
     price: cython.double = price_categories(kept, limits)
-    most: cython.double = node[leaves.ASKED_SAVING] + price
+    most: cython.double = node[layout.ASKED_SAVING] + price
     if kept < 2:
         return -1
     # Sorted by gradient over curvature, the best division into two sets is one of the kept - 1 prefixes (Fisher, 1958;
@@ -250,7 +250,7 @@ def search_bins(
     gradient: cython.longlong = histogram[2 * (first + count)]
     rest: cython.longlong = histogram[2 * (first + count) + 1]
     mask: cython.longlong = 1
-    mask = (mask << cython.cast(cython.int, quanta[leaves.COUNT_BITS])) - 1
+    mask = (mask << cython.cast(cython.int, quanta[layout.COUNT_BITS])) - 1
     # Where no value is missing, the last bin has nothing to its right.
     cuts = count if (rest & mask) > 0 else count - 1
     # Missing values are in the last bin. They go right first; on the left they must save strictly more.
@@ -289,19 +289,19 @@ def search_column(
     What the cut saves, less the price of its categories, is written to `best[side, column]`; among equal cuts the first
     wins. `sums` and `sorted_bins` are scratch of each thread.
     """
-    first: cython.Py_ssize_t = features[leaves.OFFSET, column]
+    first: cython.Py_ssize_t = features[layout.OFFSET, column]
     # The last bin of a column is that of missing values, which is not a place to cut.
-    count: cython.Py_ssize_t = features[leaves.OFFSET, column + 1] - first - 1
-    bounded: cython.int = features[leaves.BOUNDED, column]
+    count: cython.Py_ssize_t = features[layout.OFFSET, column + 1] - first - 1
+    bounded: cython.int = features[layout.BOUNDED, column]
     # The node itself is the record to beat.
-    best[side, column] = asked[side, leaves.ASKED_SAVING]
-    if features[leaves.CATEGORICAL, column]:
+    best[side, column] = asked[side, layout.ASKED_SAVING]
+    if features[layout.CATEGORICAL, column]:
         return search_categories(
             histograms[slot], first, count, asked[side], limits, bounded, quanta, sums[member], sorted_bins[member],
             best[side], column,
         )  # fmt: skip
     return search_bins(
-        histograms[slot], first, count, asked[side], limits, features[leaves.DIRECTION, column], bounded, quanta,
+        histograms[slot], first, count, asked[side], limits, features[layout.DIRECTION, column], bounded, quanta,
         sums[member], sorted_bins[member], best[side], column,
     )  # fmt: skip
 
@@ -327,21 +327,21 @@ def describe_cut(
     kept: cython.Py_ssize_t
     way: cython.Py_ssize_t = cut % 4
     chosen: cython.Py_ssize_t = cut // 4
-    slot: cython.Py_ssize_t = numbers[node, leaves.SLOT]
-    first: cython.Py_ssize_t = features[leaves.OFFSET, column]
-    count: cython.Py_ssize_t = features[leaves.OFFSET, column + 1] - first - 1
+    slot: cython.Py_ssize_t = numbers[node, layout.SLOT]
+    first: cython.Py_ssize_t = features[layout.OFFSET, column]
+    count: cython.Py_ssize_t = features[layout.OFFSET, column + 1] - first - 1
     gradient: cython.longlong = 0
     rest: cython.longlong = 0
     mask: cython.longlong = 1
     # The count of rows is in the lower bits of the second word.
-    mask = (mask << cython.cast(cython.int, quanta[leaves.COUNT_BITS])) - 1
+    mask = (mask << cython.cast(cython.int, quanta[layout.COUNT_BITS])) - 1
     for b in range(tables.shape[1]):
         # The bin of missing values, at `count`, is decided below.
         tables[node, b] = 1 if way < LOW_CATEGORIES and b <= chosen and b < count else 0
     # The order of categories was scratch of the search, so it is made again for the one cut that is used.
     if way >= LOW_CATEGORIES:
         kept = sort_categories(
-            histograms[slot], first, count + 1, quanta, limits[leaves.MIN_CATEGORY_ROWS], sums[0, SAVINGS],
+            histograms[slot], first, count + 1, quanta, limits[layout.MIN_CATEGORY_ROWS], sums[0, SAVINGS],
             sorted_bins[0],
         )  # fmt: skip
         for b in range(chosen + 1):
@@ -356,9 +356,9 @@ def describe_cut(
             rest += histograms[slot, 2 * (first + b) + 1]
     # No row has shown which side is better for missing values.
     if (histograms[slot, 2 * (first + count) + 1] & mask) == 0:
-        tables[node, count] = 1 if 2 * (rest & mask) > numbers[node, leaves.COUNT] else 0
-    numbers[node, leaves.FEATURE] = column
-    numbers[node, leaves.BIN] = chosen
-    numbers[node, leaves.MISSING_LEFT] = tables[node, count]
-    numbers[node, leaves.LEFT_GRADIENT] = gradient
-    numbers[node, leaves.LEFT_REST] = rest
+        tables[node, count] = 1 if 2 * (rest & mask) > numbers[node, layout.COUNT] else 0
+    numbers[node, layout.FEATURE] = column
+    numbers[node, layout.BIN] = chosen
+    numbers[node, layout.MISSING_LEFT] = tables[node, count]
+    numbers[node, layout.LEFT_GRADIENT] = gradient
+    numbers[node, layout.LEFT_REST] = rest

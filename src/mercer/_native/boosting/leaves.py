@@ -1,96 +1,11 @@
-"""A boosted tree that is being grown: its nodes, the queue of leaves that may be split, and the task of the threads.
+"""A boosted tree that is being grown: its nodes, and the queue of leaves that may be split.
 
-A node has a row in each of two tables, `numbers` (int64) and `reals` (float64), whose columns are named here. The words
-of a node are the sums of those of its rows (see ``boosting_growth``). From FEATURE on a row of `numbers` says how the
-node is to be split, or was; a node with the left child 0 is a leaf.
+``layout`` names the columns of `numbers` and `reals`, which have a row for each node, and the places in other tables.
 """
 
 import cython
 
-# Columns of `numbers`: left child (the right one is next), depth, row of its histogram, rows; the sums of gradients in
-# quanta, and of curvatures in quanta above the bits that count rows; the column of the split, its last bin on the left,
-# whether missing values go left, and the two words of the left child.
-LEFT = 0
-DEPTH = 1
-SLOT = 2
-COUNT = 3
-GRADIENT_WORD = 4
-REST_WORD = 5
-FEATURE = 6
-BIN = 7
-MISSING_LEFT = 8
-LEFT_GRADIENT = 9
-LEFT_REST = 10
-
-# Columns of `reals`: value, sum of curvatures, gain of the split, sum of gradients, bounds of the value.
-VALUE = 0
-CURVATURE = 1
-GAIN = 2
-GRADIENT = 3
-LOWER = 4
-UPPER = 5
-
-# Columns of `asked` (2, 6), what the search of a split is told of a node: sums of gradients and of curvatures, rows,
-# bounds of its children's values, and twice what it saves as a leaf, which a split must exceed.
-ASKED_GRADIENT = 0
-ASKED_CURVATURE = 1
-ASKED_ROWS = 2
-ASKED_LOWER = 3
-ASKED_UPPER = 4
-ASKED_SAVING = 5
-
-# Places in `limits`: the l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows of a category
-# that is placed by itself (also added to its curvature), the greatest depth and number of leaves of a tree, and what a
-# split must gain for each category beyond the fourth.
-L2 = 0
-MIN_ROWS = 1
-MIN_CURVATURE = 2
-MIN_CATEGORY_ROWS = 3
-MAX_DEPTH = 4
-MAX_LEAVES = 5
-CATEGORY_PRICE = 6
-
-# Places in `quanta`: quanta in one unit of gradient and of curvature, the inverse of each, and the bits of the second
-# word that count rows.
-GRADIENT_SCALE = 0
-CURVATURE_SCALE = 1
-GRADIENT_UNIT = 2
-CURVATURE_UNIT = 3
-COUNT_BITS = 4
-
-# Rows of `features` (4, d + 1), int32: where the bins of a column begin in a histogram (the last bin is that of
-# missing values), whether it holds categories, 1 where values may only rise with the column and -1 where they may only
-# fall, and whether any column has such a direction, so that values are clipped.
-OFFSET = 0
-CATEGORICAL = 1
-DIRECTION = 2
-BOUNDED = 3
-
-# Places in `task`, by which the leader tells the threads what to do: the kind of task, its items and the cost of each
-# (in pairs of words added); the node split or added, its first child, the child that is added (-1 for none), the row
-# of chosen columns; the histogram built and the one it is subtracted from (-1 for none), which children are searched;
-# the score of the tree, the loss to compute, and the number of nodes.
-KIND = 0
-ITEMS = 1
-COST = 2
-NODE = 3
-CHILD = 4
-BUILD = 5
-SIDE = 6
-BUILT = 7
-WHOLE = 8
-SEARCH_LEFT = 9
-SEARCH_RIGHT = 10
-OUTPUT = 11
-LOSS = 12
-NODES = 13
-
-# Kinds of task.
-ROOT_ROWS = 0
-SPLIT_ROWS = 1
-CHILD_ROWS = 2
-COLUMNS = 3
-SCORES = 4
+from mercer._native.boosting import layout
 
 # Added to a curvature, so that 0 / 0 is 0.
 TINY = 1e-300
@@ -118,21 +33,23 @@ def make_leaf(
     quanta: cython.const[cython.double][::1],
 ) -> cython.void:
     """Make `node` a leaf of rows with the words `gradient` and `rest`, whose value is between `lower` and `upper`."""
-    shift: cython.int = cython.cast(cython.int, quanta[COUNT_BITS])
+    shift: cython.int = cython.cast(cython.int, quanta[layout.COUNT_BITS])
     bit: cython.longlong = 1
-    numbers[node, LEFT] = 0
-    numbers[node, DEPTH] = depth
+    numbers[node, layout.LEFT] = 0
+    numbers[node, layout.DEPTH] = depth
     # The lower bits of the second word count the rows, those above are the curvature in quanta.
-    numbers[node, COUNT] = rest & ((bit << shift) - 1)
-    numbers[node, GRADIENT_WORD] = gradient
-    numbers[node, REST_WORD] = rest
-    reals[node, GRADIENT] = cython.cast(cython.double, gradient) * quanta[GRADIENT_UNIT]
-    reals[node, CURVATURE] = cython.cast(cython.double, rest >> shift) * quanta[CURVATURE_UNIT]
+    numbers[node, layout.COUNT] = rest & ((bit << shift) - 1)
+    numbers[node, layout.GRADIENT_WORD] = gradient
+    numbers[node, layout.REST_WORD] = rest
+    reals[node, layout.GRADIENT] = cython.cast(cython.double, gradient) * quanta[layout.GRADIENT_UNIT]
+    reals[node, layout.CURVATURE] = cython.cast(cython.double, rest >> shift) * quanta[layout.CURVATURE_UNIT]
     # The value of least loss, -G / (H + l2), within the bounds that monotone ancestors have set.
-    reals[node, VALUE] = clip_value(reals[node, GRADIENT], reals[node, CURVATURE], limits[L2], lower, upper)
-    reals[node, GAIN] = 0.0
-    reals[node, LOWER] = lower
-    reals[node, UPPER] = upper
+    reals[node, layout.VALUE] = clip_value(
+        reals[node, layout.GRADIENT], reals[node, layout.CURVATURE], limits[layout.L2], lower, upper
+    )
+    reals[node, layout.GAIN] = 0.0
+    reals[node, layout.LOWER] = lower
+    reals[node, layout.UPPER] = upper
 
 
 def fork(
@@ -148,21 +65,21 @@ def fork(
 
     If the column has a direction, their values keep to their sides of the middle of the two values.
     """
-    gradient: cython.longlong = numbers[node, LEFT_GRADIENT]
-    rest: cython.longlong = numbers[node, LEFT_REST]
+    gradient: cython.longlong = numbers[node, layout.LEFT_GRADIENT]
+    rest: cython.longlong = numbers[node, layout.LEFT_REST]
     # Differences of integers: the right child has exactly the rows that the left one has not.
-    other: cython.longlong = numbers[node, GRADIENT_WORD] - gradient
-    other_rest: cython.longlong = numbers[node, REST_WORD] - rest
-    shift: cython.int = cython.cast(cython.int, quanta[COUNT_BITS])
-    low: cython.double = reals[node, LOWER]
-    high: cython.double = reals[node, UPPER]
-    unit: cython.double = quanta[GRADIENT_UNIT]
-    bend: cython.double = quanta[CURVATURE_UNIT]
+    other: cython.longlong = numbers[node, layout.GRADIENT_WORD] - gradient
+    other_rest: cython.longlong = numbers[node, layout.REST_WORD] - rest
+    shift: cython.int = cython.cast(cython.int, quanta[layout.COUNT_BITS])
+    low: cython.double = reals[node, layout.LOWER]
+    high: cython.double = reals[node, layout.UPPER]
+    unit: cython.double = quanta[layout.GRADIENT_UNIT]
+    bend: cython.double = quanta[layout.CURVATURE_UNIT]
     # Both values come from the bounds of the parent; their middle bounds the children, so no later split can cross it.
     middle: cython.double = clip_value(
         cython.cast(cython.double, gradient) * unit,
         cython.cast(cython.double, rest >> shift) * bend,
-        limits[L2],
+        limits[layout.L2],
         low,
         high,
     )
@@ -170,20 +87,20 @@ def fork(
     middle += clip_value(
         cython.cast(cython.double, other) * unit,
         cython.cast(cython.double, other_rest >> shift) * bend,
-        limits[L2],
+        limits[layout.L2],
         low,
         high,
     )
     middle = middle / 2.0
     make_leaf(
-        numbers, reals, left, gradient, rest, numbers[node, DEPTH] + 1, middle if direction < 0 else low,
+        numbers, reals, left, gradient, rest, numbers[node, layout.DEPTH] + 1, middle if direction < 0 else low,
         middle if direction > 0 else high, limits, quanta,
     )  # fmt: skip
     make_leaf(
-        numbers, reals, left + 1, other, other_rest, numbers[node, DEPTH] + 1, middle if direction > 0 else low,
+        numbers, reals, left + 1, other, other_rest, numbers[node, layout.DEPTH] + 1, middle if direction > 0 else low,
         middle if direction < 0 else high, limits, quanta,
     )  # fmt: skip
-    numbers[node, LEFT] = left
+    numbers[node, layout.LEFT] = left
 
 
 def may_split(
@@ -193,12 +110,12 @@ def may_split(
     limits: cython.const[cython.double][::1],
 ) -> cython.int:
     """Return whether a leaf has enough rows and curvature for two, and room for another level."""
-    count: cython.double = cython.cast(cython.double, numbers[node, COUNT])
+    count: cython.double = cython.cast(cython.double, numbers[node, layout.COUNT])
     return (
-        cython.cast(cython.double, numbers[node, DEPTH]) < limits[MAX_DEPTH]
-        and count >= 2.0 * limits[MIN_ROWS]
+        cython.cast(cython.double, numbers[node, layout.DEPTH]) < limits[layout.MAX_DEPTH]
+        and count >= 2.0 * limits[layout.MIN_ROWS]
         and count >= 2.0
-        and reals[node, CURVATURE] >= 2.0 * limits[MIN_CURVATURE]
+        and reals[node, layout.CURVATURE] >= 2.0 * limits[layout.MIN_CURVATURE]
     )
 
 
@@ -208,8 +125,8 @@ def measure_saving(
     limits: cython.const[cython.double][::1],
 ) -> cython.double:
     """Return twice the loss that a leaf saves: -(2 G v + (H + l2) v^2)."""
-    value: cython.double = reals[node, VALUE]
-    return -value * (2.0 * reals[node, GRADIENT] + (reals[node, CURVATURE] + limits[L2]) * value)
+    value: cython.double = reals[node, layout.VALUE]
+    return -value * (2.0 * reals[node, layout.GRADIENT] + (reals[node, layout.CURVATURE] + limits[layout.L2]) * value)
 
 
 def describe(
@@ -222,20 +139,22 @@ def describe(
 ) -> cython.void:
     """Write the sums, bounds and saving of a node, which the search for a split needs, to `asked[side]`."""
     saving: cython.double = measure_saving(reals, node, limits)
-    asked[side, ASKED_GRADIENT] = reals[node, GRADIENT]
-    asked[side, ASKED_CURVATURE] = reals[node, CURVATURE]
-    asked[side, ASKED_ROWS] = cython.cast(cython.double, numbers[node, COUNT])
-    asked[side, ASKED_LOWER] = reals[node, LOWER]
-    asked[side, ASKED_UPPER] = reals[node, UPPER]
+    asked[side, layout.ASKED_GRADIENT] = reals[node, layout.GRADIENT]
+    asked[side, layout.ASKED_CURVATURE] = reals[node, layout.CURVATURE]
+    asked[side, layout.ASKED_ROWS] = cython.cast(cython.double, numbers[node, layout.COUNT])
+    asked[side, layout.ASKED_LOWER] = reals[node, layout.LOWER]
+    asked[side, layout.ASKED_UPPER] = reals[node, layout.UPPER]
     # The rounding of sums is no gain.
-    asked[side, ASKED_SAVING] = saving + 1e-12 * (saving if saving > 0.0 else -saving)
+    asked[side, layout.ASKED_SAVING] = saving + 1e-12 * (saving if saving > 0.0 else -saving)
 
 
 def precedes(
     reals: cython.const[cython.double][:, ::1], node: cython.Py_ssize_t, other: cython.Py_ssize_t
 ) -> cython.int:
     """Return whether a node is split before another: if it gains more, or as much and is older."""
-    return reals[node, GAIN] > reals[other, GAIN] or (reals[node, GAIN] == reals[other, GAIN] and node < other)
+    return reals[node, layout.GAIN] > reals[other, layout.GAIN] or (
+        reals[node, layout.GAIN] == reals[other, layout.GAIN] and node < other
+    )
 
 
 def push(

@@ -8,7 +8,7 @@ score the sums of the absolute gradients and of the curvatures, all weighted.
 
 import cython
 
-from mercer._native.boosting import leaves
+from mercer._native.boosting import layout
 from mercer._native.boosting import words as pairs
 from mercer._native.shared import inline as elementary
 
@@ -35,7 +35,7 @@ def add_values(
     k: cython.Py_ssize_t
     value: cython.double
     for node in range(nodes):
-        if numbers[node, leaves.LEFT] == 0:
+        if numbers[node, layout.LEFT] == 0:
             value = values[node]
             for k in range(spans[block, node, 0], spans[block, node, 1]):
                 scores[start + order[start + k], column] += value
@@ -92,10 +92,10 @@ def add_undrawn(
     middle: cython.Py_ssize_t
     # Parents come before children in the table of nodes, so a node's list is complete when its turn comes.
     for node in range(nodes):
-        child = numbers[node, leaves.LEFT]
+        child = numbers[node, layout.LEFT]
         if child > 0:
             middle = walks[member, 0, node] + pairs.part_rows(
-                columns, numbers[node, leaves.FEATURE], start, tables, node, order, walks[member, 0, node],
+                columns, numbers[node, layout.FEATURE], start, tables, node, order, walks[member, 0, node],
                 walks[member, 1, node], spare, member,
             )  # fmt: skip
             # walks[member, 0] and [1] hold where the rows of a node begin and end in `order`.

@@ -1,7 +1,7 @@
-# Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin. leaves.py names the rows of
+# Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin. layout.py names the rows of
 # `features` and the places of `quanta`.
 
-from mercer._native.boosting cimport leaves
+from mercer._native.boosting cimport layout
 
 cdef extern from *:
     """
@@ -29,10 +29,10 @@ cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, co
                           Py_ssize_t member) noexcept nogil:
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     if first < last and n_chosen < bins.shape[1]:
-        mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[leaves.OFFSET, 0],
+        mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[layout.OFFSET, 0],
                         &chosen[side, 0], n_chosen, &parts[member, 0])
     elif first < last:
-        mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[leaves.OFFSET, 0],
+        mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[layout.OFFSET, 0],
                         &parts[member, 0])
 
 
@@ -51,8 +51,8 @@ cdef inline Py_ssize_t quantise(const double[:, :, ::1] gradients, Py_ssize_t ou
     `counts` says how many rows each stands for, `drawn` how many of them were drawn; empty, they mean one and all.
     """
     return mercer_quantise(&gradients[output, start, 0], &counts[start] if counts.shape[0] > 0 else NULL,
-                           &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, quanta[leaves.GRADIENT_SCALE],
-                           quanta[leaves.CURVATURE_SCALE], <int> quanta[leaves.COUNT_BITS], &words[start, 0],
+                           &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, quanta[layout.GRADIENT_SCALE],
+                           quanta[layout.CURVATURE_SCALE], <int> quanta[layout.COUNT_BITS], &words[start, 0],
                            &order[start], &totals[member, 0])
 
 
@@ -77,8 +77,8 @@ cdef inline void clear(const int[:, ::1] features, const int[:, ::1] chosen, Py_
     cdef Py_ssize_t c, j, first
     for c in range(n_chosen):
         j = chosen[side, c]
-        first = features[leaves.OFFSET, j]
-        memset(&parts[member, 2 * first], 0, 2 * (features[leaves.OFFSET, j + 1] - first) * sizeof(long long))
+        first = features[layout.OFFSET, j]
+        memset(&parts[member, 2 * first], 0, 2 * (features[layout.OFFSET, j + 1] - first) * sizeof(long long))
 
 
 cdef inline void gather(const long long[:, ::1] parts, const unsigned char[:, ::1] used, Py_ssize_t first, Py_ssize_t last,

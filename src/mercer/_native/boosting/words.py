@@ -2,7 +2,7 @@
 
 import numpy
 
-from mercer._native.boosting import leaves
+from mercer._native.boosting import layout
 
 
 def add_rows(bins, start, words, order, first, last, features, chosen, side, n_chosen, parts, member):
@@ -11,7 +11,7 @@ def add_rows(bins, start, words, order, first, last, features, chosen, side, n_c
     for k in range(first, last):
         row = start + int(order[k])
         for j in chosen[side, :n_chosen]:
-            place = 2 * (int(features[leaves.OFFSET, j]) + int(bins[row, j]))
+            place = 2 * (int(features[layout.OFFSET, j]) + int(bins[row, j]))
             histogram[place] += words[row, 0]
             histogram[place + 1] += words[row, 1]
 
@@ -27,8 +27,8 @@ def draw_rows(seed, start, stop, share, drawn):
 
 def quantise(gradients, output, counts, drawn, start, stop, quanta, words, order, totals, member):
     """Write the words of the rows from `start` to `stop`, and the places of those drawn; return their number."""
-    kept, shift = 0, int(quanta[leaves.COUNT_BITS])
-    scales = quanta[leaves.GRADIENT_SCALE], quanta[leaves.CURVATURE_SCALE]
+    kept, shift = 0, int(quanta[layout.COUNT_BITS])
+    scales = quanta[layout.GRADIENT_SCALE], quanta[layout.CURVATURE_SCALE]
     for row in range(start, stop):
         # A row with a count stands for that many equal rows, `copies`; of these `taken` were drawn.
         copies = int(counts[row]) if len(counts) else 1
@@ -61,7 +61,7 @@ def part_rows(columns, column, start, tables, node, order, first, last, spare, m
 
 def clear(features, chosen, side, n_chosen, parts, member):
     """Set the chosen columns of a thread's histogram to zero."""
-    offsets = features[leaves.OFFSET]
+    offsets = features[layout.OFFSET]
     for j in chosen[side, :n_chosen]:
         parts[member, 2 * offsets[j] : 2 * offsets[j + 1]] = 0
 

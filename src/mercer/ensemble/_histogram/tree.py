@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.boosting import leaves
+from mercer._native.boosting import layout
 from mercer._plain import plain
 from mercer._solver.tree.soundness import ensure_sound
 from mercer._stored import Stored, flags, floats, integers
@@ -88,26 +88,26 @@ def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values:
     Parameters
     ----------
     numbers, reals : (nodes, 11) and (nodes, 6)
-        See leaves.pxd.
+        See mercer._native.boosting.layout.
     tables : (nodes, width)
         Which bins go left.
     bins : BinMap
     values : (nodes,)
     """
     # The best split of a leaf may be known too, but it was not made.
-    inner = numbers[:, leaves.LEFT] > 0
-    feature = np.where(inner, numbers[:, leaves.FEATURE], 0)
+    inner = numbers[:, layout.LEFT] > 0
+    feature = np.where(inner, numbers[:, layout.FEATURE], 0)
     return BoostedTree(
         feature.astype(np.int32),
-        numbers[:, leaves.LEFT].astype(np.int32),
+        numbers[:, layout.LEFT].astype(np.int32),
         # Rows with values up to the edge of the bin go left; leaves send every value left.
-        np.where(inner, bins.find_thresholds(feature, numbers[:, leaves.BIN]), np.inf),
+        np.where(inner, bins.find_thresholds(feature, numbers[:, layout.BIN]), np.inf),
         np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
-        ~inner | (numbers[:, leaves.MISSING_LEFT] > 0),
+        ~inner | (numbers[:, layout.MISSING_LEFT] > 0),
         values,
-        np.where(inner, reals[:, leaves.GAIN], 0.0),
-        reals[:, leaves.CURVATURE].copy(),
-        numbers[:, leaves.COUNT].copy(),
+        np.where(inner, reals[:, layout.GAIN], 0.0),
+        reals[:, layout.CURVATURE].copy(),
+        numbers[:, layout.COUNT].copy(),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.boosting import leaves
+from mercer._native.boosting import layout
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.tree import BoostedTree, read_tree
@@ -66,7 +66,8 @@ class TreeBuilder:
 
     def __init__(self, rows: BinnedRows, limits: TreeLimits) -> None:
         self.rows, self.limits = rows, limits
-        # The order of `limits` in leaves.pxd. The price of a category, last, depends on the gradients of a round.
+        # The order of `limits` in mercer._native.boosting.layout. The price of a category, last, depends on the
+        # gradients of a round.
         self.rules = np.array(
             [
                 *(limits.l2, limits.min_count, limits.min_curvature, limits.min_category_count, limits.max_depth),
@@ -113,11 +114,11 @@ class TreeBuilder:
 
     def scale_values(self, rate: float) -> Array:
         """Return the values of the nodes of the tree just grown, times `rate`; a root without a split adds nothing."""
-        return rate * self.workers.reals[: self.n_nodes, leaves.VALUE] if self.n_nodes > 1 else np.zeros(1)
+        return rate * self.workers.reals[: self.n_nodes, layout.VALUE] if self.n_nodes > 1 else np.zeros(1)
 
     def list_leaves(self) -> Array:
         """Return the indices of the leaves of the tree just grown."""
-        return np.flatnonzero(self.workers.numbers[: self.n_nodes, leaves.LEFT] == 0)
+        return np.flatnonzero(self.workers.numbers[: self.n_nodes, layout.LEFT] == 0)
 
     def read(self, values: Array) -> BoostedTree:
         """Return the tree just grown, with these values of its nodes."""

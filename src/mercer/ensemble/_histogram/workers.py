@@ -35,7 +35,7 @@ class Workers:
     rows : BinnedRows
     monotone : (d,), int32
     limits : (7,)
-        See leaves.pxd.
+        See mercer._native.boosting.layout.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Workers:
     scales, units : (2,)
         Factors from a gradient and a curvature to the integer words of a histogram, and their inverses.
     numbers, reals : (nodes, 11) and (nodes, 6)
-        The nodes of the tree, see leaves.pxd.
+        The nodes of the tree, see mercer._native.boosting.layout.
     tables : (nodes, bins)
         Which bins go left.
     grain : int
         Least number of pairs added in one work item: some 10 microseconds.
     piece : (14,)
-        The piece of work that was offered last, see leaves.pxd.
+        The piece of work that was offered last, see mercer._native.boosting.layout.
     """
 
     grain = 8192
@@ -62,7 +62,7 @@ class Workers:
         # Quanta of gradient and curvature in one unit of each, the inverse, and the bits that count rows.
         quanta = np.array([0.0, 0.0, 0.0, 0.0, rows.shift])
         self.scales, self.units = quanta[:2], quanta[2:4]
-        # The rows of `features` that leaves.py names.
+        # The rows of `features` that mercer._native.boosting.layout names.
         features = np.zeros((4, d + 1), np.int32)
         features[0], features[1, :d], features[2, :d] = rows.bins.offsets, rows.bins.categorical, monotone
         features[3] = monotone.any()
