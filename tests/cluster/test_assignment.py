@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from mercer._native.space import assignment
 from mercer._solver.centres.assignment import Assignment, Farthest, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.first_centres import Nearness, Potentials
@@ -60,7 +59,9 @@ def test_labels_are_those_of_direct_distances_even_between_near_equals(dtype):
     X = (random.integers(0, 4, size=(5000, 6)) + 1000).astype(dtype)
     centres = np.ascontiguousarray(X[:40] + dtype(0.5))
     labels, distances = np.empty(5000, np.int32), np.empty(5000)
-    assignment.search_by_distances(X, centres, labels, distances)
+    Centres(centres).search_by_products(X, labels, distances)
+    # Squares of multiples of a half are summed without rounding.
+    np.testing.assert_array_equal(labels, ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1))
     found, squared = Centres(centres).find_nearest(DenseBlock(X, 0))
     np.testing.assert_array_equal(found, labels)
     np.testing.assert_array_equal(squared, distances)
@@ -68,9 +69,11 @@ def test_labels_are_those_of_direct_distances_even_between_near_equals(dtype):
     np.testing.assert_array_equal(one_by_one, labels[:100])
 
 
+# Few values of all centres are searched in lanes, more by products.
+@pytest.mark.parametrize("n_features", [5, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_bounds_skip_rows_and_change_nothing(dtype):
-    X, centres, weight = make(20_000, 5, 30, dtype)
+def test_bounds_skip_rows_and_change_nothing(dtype, n_features):
+    X, centres, weight = make(20_000, n_features, 30, dtype)
     source = ArraySource(X, weight=weight, threads=2)
     memory = Memory.of(source, always=True)
     skipped = 0

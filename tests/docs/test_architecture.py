@@ -30,7 +30,7 @@ def test_no_room_imports_a_room_of_a_higher_layer():
 def test_a_fit_enters_the_modules_of_the_path_in_their_order():
     path = NAME.findall(PAGE.read_text(encoding="utf-8").split("<!-- path:")[1].split("<!-- end of path")[0])
     # A time limit asks after each step, so that no native call takes several.
-    model = KMeans(3, n_init=1, random_state=0, n_jobs=1, max_time=60)
+    model = KMeans(3, n_init=1, random_state=0, n_jobs=1)
     X = make_blobs(60, random_state=0)[0]
     entered = trace_modules(lambda: model.fit(X))
     assert len(path) > 5

@@ -15,7 +15,7 @@ from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._solver import Certificate, Solution, Step
 from mercer._statistic import Moments
 from mercer.errors import CheckpointError
-from mercer.tree import DecisionTreeClassifier
+from mercer.linear_model import SGDClassifier
 from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
 
 X = np.random.default_rng(0).normal(size=(200, 3))
@@ -138,8 +138,8 @@ def test_a_search_without_callbacks_does_not_watch_its_fits(monkeypatch):
     ask = Estimator._is_watched
     monkeypatch.setattr(Estimator, "_is_watched", lambda self: seen.append(ask(self)) or seen[-1])
     labels = (X[:, 0] > 0).astype(int)
-    for model in (DecisionTreeClassifier(), DecisionTreeClassifier().set_callbacks(TimeLimit(600))):
-        GridSearchCV(model, {"max_depth": [2]}, cv=2).fit(X, labels)
+    for model in (SGDClassifier(), SGDClassifier().set_callbacks(TimeLimit(600))):
+        GridSearchCV(model, {"alpha": [0.01]}, cv=2).fit(X, labels)
     # Two folds and the fit to all rows, for each of the searches.
     assert seen == [False] * 3 + [True] * 3
 

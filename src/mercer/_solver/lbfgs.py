@@ -15,7 +15,7 @@ from mercer._plain import plain
 from mercer._solver.line_search import search
 from mercer._solver.linear_problem import LinearProblem, Point
 from mercer._solver.metric import WIDEST_GRAM, ClassMetric, LocalMetric, Metric, measure_at, survey
-from mercer._solver.quasi_newton import inverse_product, is_curved
+from mercer._solver.quasi_newton import inverse_product, remember
 from mercer._solver.step import Solution
 
 _MEMORY = 10
@@ -38,13 +38,13 @@ PROMISE = 0.01
 @plain
 @dataclass(frozen=True, eq=False)
 class LbfgsState:
-    """Parameters (k, d + 1), the last steps and changes of the gradient (m, k, d + 1), the steps taken, and the place
+    """Parameters (k, d + 1), the last steps and changes of the gradient, oldest first, the steps taken, and the place
     where the metric was measured (empty: at zero) with the steps taken since.
     """
 
     parameters: np.ndarray
-    steps: np.ndarray
-    changes: np.ndarray
+    steps: tuple[np.ndarray, ...]
+    changes: tuple[np.ndarray, ...]
     n_steps: int
     anchor: np.ndarray
     n_since: int
@@ -53,8 +53,7 @@ class LbfgsState:
 def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int) -> Generator[Any, Any, Solution]:
     """Minimise `problem` from parameters, or from a state of an earlier run."""
     if not isinstance(start, LbfgsState):
-        none = np.empty((0, *start.shape))
-        start = LbfgsState(start, none, none, 0, none, 0)
+        start = LbfgsState(start, (), (), 0, np.empty((0, *start.shape)), 0)
     metric: Metric | LocalMetric | ClassMetric
     moments, metric = yield from survey(problem, problem.shape[1] - 1)
     if len(start.anchor):
@@ -71,7 +70,7 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
             return Solution(state, solved, certificate)
         # The Hessian has changed on the way: measure it where the fit stands, and forget the remembered steps.
         if _is_outdated(problem, state):
-            state = replace(state, steps=state.steps[:0], changes=state.changes[:0], anchor=state.parameters, n_since=0)
+            state = replace(state, steps=(), changes=(), anchor=state.parameters, n_since=0)
             metric = yield from measure_at(problem, state.anchor)
             direction = -metric.solve(point.gradient)
         accepted = yield from search(problem, point, direction)
@@ -79,7 +78,7 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
             return Solution(state, False, certificate, "line_search")
         if accepted is None:
             # The remembered steps give no descent direction: forget them.
-            state = replace(state, steps=state.steps[:0], changes=state.changes[:0])
+            state = replace(state, steps=(), changes=())
             continue
         state, point = _update(state, point, accepted), accepted
         certificate = problem.certify(point, moments)
@@ -99,10 +98,7 @@ def _is_outdated(problem: LinearProblem, state: LbfgsState) -> bool:
 
 
 def _update(state: LbfgsState, point: Point, accepted: Point) -> LbfgsState:
-    """Remember a step whose curvature is safely positive; forget the oldest beyond the memory."""
+    """Remember the step to an accepted point."""
     step, change = accepted.parameters - point.parameters, accepted.gradient - point.gradient
-    steps, changes = state.steps, state.changes
-    if is_curved(step, change):
-        steps = np.concatenate([steps[-_MEMORY + 1 :], step[None]])
-        changes = np.concatenate([changes[-_MEMORY + 1 :], change[None]])
+    steps, changes = remember(state.steps, state.changes, step, change, _MEMORY)
     return LbfgsState(accepted.parameters, steps, changes, state.n_steps + 1, state.anchor, state.n_since + 1)

@@ -15,6 +15,7 @@ from mercer._solver.linear_problem import LinearProblem, Point
 from mercer._solver.metric import Metric, survey
 from mercer._solver.request import Dense
 from mercer._solver.step import Solution
+from mercer._solver.vector import inner
 from mercer._statistic.loss import CurvatureProduct, LossCurvature
 
 
@@ -112,29 +113,53 @@ def _solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _conjugate(problem: LinearProblem, metric: Metric, point: Point) -> Generator[Any, Any, np.ndarray]:
-    """Solve the Newton equation by conjugate gradients, to a residual that shrinks with the gradient (superlinear)."""
-    result = np.zeros_like(point.gradient)
-    residual = -point.gradient
-    search_direction = metric.solve(residual)
-    product = float(np.sum(residual * search_direction))
-    # The residual norm may be min(1/4, |g|^(1/2)) |g| in this metric (Dembo, Eisenstat and Steihaug, 1982); `product`
-    # is its square.
-    goal = min(0.25, product**0.25) ** 2 * product
-    # Exact arithmetic would need as many steps as there are parameters; rounding a few more.
-    for _ in range(20 + residual.size):
-        sums = yield CurvatureProduct(problem.loss, point.parameters, search_direction)
-        image = sums / problem.total_weight + problem.penalty.l2 * search_direction
+    """Return Newton's step by conjugate gradients in the metric of the data, one pass for each product."""
+
+    def multiply(vector: np.ndarray) -> Generator[Any, Any, np.ndarray]:
+        sums = yield CurvatureProduct(problem.loss, point.parameters, vector)
+        image = sums / problem.total_weight + problem.penalty.l2 * vector
         if not problem.fit_intercept:
             image[:, -1] = 0.0
-        curvature = float(np.sum(search_direction * image))
-        # J is convex: no curvature is rounding, and what has been found is still a descent direction.
+        return image
+
+    return (yield from solve_by_products(multiply, point.gradient, metric.solve))[0]
+
+
+def solve_by_products(
+    multiply: Callable[[Any], Generator[Any, Any, Any]],
+    gradient: Any,
+    solve: Callable[[Any], Any] = lambda vector: vector,
+) -> Generator[Any, Any, tuple[Any, bool]]:
+    """Solve the Newton equation by conjugate gradients, to a residual that shrinks with the gradient (superlinear).
+
+    Returns the step, and whether a direction without curvature ended the search: for a convex function rounding.
+
+    Parameters
+    ----------
+    multiply : callable
+        From a vector to a generator that returns the Hessian times it.
+    gradient : array
+    solve : callable
+        Applies the inverse of the metric in which directions are conjugate.
+    """
+    residual = -gradient
+    result, direction = 0.0 * gradient, solve(residual)
+    product = inner(residual, direction)
+    # The residual norm may be min(1/4, |g|^(1/2)) |g| in this metric (Dembo, Eisenstat and Steihaug, 1982): loose far
+    # from the minimum, ever tighter near it. `product` is its square.
+    goal = min(0.25, product**0.25) ** 2 * product
+    # Exact arithmetic would need as many steps as there are parameters; rounding a few more.
+    for number in range(20 + residual.size):
+        image = yield from multiply(direction)
+        curvature = inner(direction, image)
         if curvature <= 0:
-            break
-        result += product / curvature * search_direction
+            # What was found before is still a descent direction; at the first step, the one at hand is.
+            return (result if number else direction), True
+        result = result + product / curvature * direction
         residual = residual - product / curvature * image
-        solved = metric.solve(residual)
-        previous, product = product, float(np.sum(residual * solved))
+        solved = solve(residual)
+        previous, product = product, inner(residual, solved)
         if product <= goal:
             break
-        search_direction = solved + product / previous * search_direction
-    return result
+        direction = solved + product / previous * direction
+    return result, False

@@ -1,15 +1,15 @@
 """The two-loop recursion of limited-memory quasi-Newton methods (Nocedal, 1980), in any array library."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator
 from typing import Any
 
+from mercer._solver.line_search import Place, Problem, search
 from mercer._solver.vector import inner
-from mercer._types import Array
 
 
 def inverse_product(
-    steps: Sequence[Any] | Array,
-    changes: Sequence[Any] | Array,
+    steps: tuple[Any, ...],
+    changes: tuple[Any, ...],
     gradient: Any,
     solve: Callable[[Any], Any] = lambda vector: vector,
 ) -> Any:
@@ -34,6 +34,38 @@ def inverse_product(
     return result
 
 
-def is_curved(step: Any, change: Any) -> bool:
-    """Return whether the curvature along a step is safely positive, so that it may be remembered."""
-    return inner(step, change) > 1e-14 * (inner(step, step) * inner(change, change)) ** 0.5
+def remember(
+    steps: tuple[Any, ...], changes: tuple[Any, ...], step: Any, change: Any, memory: int
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the last `memory` steps and changes with a new pair, if the curvature along it is safely positive.
+
+    Only pairs with s . y > 0 keep the implied inverse Hessian positive definite.
+    """
+    if not inner(step, change) > 1e-14 * (inner(step, step) * inner(change, change)) ** 0.5:
+        return steps, changes
+    return (*steps, step)[-memory:], (*changes, change)[-memory:]
+
+
+def step_by_memory(
+    problem: Problem,
+    place: Place,
+    steps: tuple[Any, ...],
+    changes: tuple[Any, ...],
+    memory: int,
+    first: Callable[[Any], float] = lambda direction: 1.0,
+) -> Generator[Any, Any, tuple[Any, tuple[Any, ...], tuple[Any, ...]]]:
+    """Take one step of L-BFGS; return the place reached and what is remembered then.
+
+    A memory that misleads is dropped. The place is None where the gradient itself leads to no lower one. `first` gives
+    the first length tried along a direction of which no scale is known: the gradient.
+    """
+    while True:
+        direction = -inverse_product(steps, changes, place.gradient)
+        length = 1.0 if steps else first(direction)
+        reached = yield from search(problem, place, direction, first=length, strong=True)
+        if reached is not None:
+            step, change = reached.parameters - place.parameters, reached.gradient - place.gradient
+            return reached, *remember(steps, changes, step, change, memory)
+        if not steps:
+            return None, (), ()
+        steps, changes = (), ()

@@ -51,7 +51,7 @@ def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
         return centres
     memory = yield _Remembered()
     settings = column_moments, 1, _MAX_ITER, _TOL, memory, seed
-    lloyd = Lloyd(lambda _: return_at_once(centres), *settings, watched=False)
+    lloyd = Lloyd(lambda _: return_at_once(centres), *settings)
     # Mixtures report the steps of EM only.
     solution = yield from relay(lloyd.solve(), lambda step: None)
     return solution.state.best.centres

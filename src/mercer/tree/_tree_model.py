@@ -176,19 +176,6 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         tree, interrupt = yield Dense(partial(_grow_or_stop, growth, n_classes))
         levels = list_levels(tree)
         first = 0 if state is None else state.depth + 1
-        if not self._is_watched() and len(levels) > first + 1:
-            # Nobody looks at the levels one by one: the last step lists those before it.
-            earlier = {
-                "objective": [cost / whole for cost, _ in levels[first:-1]],
-                "leaves": [float(leaves) for _, leaves in levels[first:-1]],
-            }
-            cost, leaves = levels[-1]
-            state = TreeLevel(tree, len(levels) - 1)
-            yield Step(cost / whole, state, GREEDY, {"leaves": float(leaves)}, earlier)
-            if interrupt is not None:
-                # The driver keeps the step above.
-                raise interrupt
-            return Solution(state, True, GREEDY)
         for depth, (cost, leaves) in enumerate(levels[first:], start=first):
             state = TreeLevel(tree, depth)
             yield Step(cost / whole, state, GREEDY, {"leaves": float(leaves)})

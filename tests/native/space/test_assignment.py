@@ -12,6 +12,12 @@ from mercer._source.block import DenseBlock
 REALS = [numpy.float64, numpy.float32]
 
 
+@pytest.fixture(params=["lanes", "products"])
+def search(request, monkeypatch):
+    monkeypatch.setattr(Centres, "suits_lanes", lambda self, n_rows: request.param == "lanes")
+    return request.param
+
+
 @pytest.fixture
 def assignment(level, monkeypatch):
     module = importlib.import_module(f"mercer._native.{level}.assignment")
@@ -35,10 +41,7 @@ def direct_distances(X, centres):
 def test_labels_are_the_first_of_the_nearest_whatever_the_products_round(assignment, shape, real):
     X, centres, _ = draw(*shape, real)
     expected = direct_distances(X, centres)
-    for search in (
-        Centres(centres).search_by_products,
-        lambda *out: assignment.search_by_distances(X, centres, *out[1:]),
-    ):
+    for search in (Centres(centres).search_by_products, Centres(centres).search_by_lanes):
         labels, distances = numpy.full(len(X), -1, numpy.int32), numpy.full(len(X), numpy.nan)
         search(X, labels, distances)
         numpy.testing.assert_array_equal(labels, expected.argmin(axis=1))
@@ -67,7 +70,7 @@ def run(centres, X, weight, unit, drift=None, half_gap=None, rows=None):
 
 
 @pytest.mark.parametrize("real", REALS)
-def test_lower_bounds_hold_and_only_doubtful_rows_are_searched(assignment, real):
+def test_lower_bounds_hold_and_only_doubtful_rows_are_searched(assignment, search, real):
     X, centres, _ = draw(80, 4, 6, real)
     n, k = len(X), len(centres)
     full, searched, (labels, distances, lower) = run(centres, X, None, 32)
@@ -84,7 +87,7 @@ def test_lower_bounds_hold_and_only_doubtful_rows_are_searched(assignment, real)
 
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_members_are_added_block_by_block_with_their_weights_and_costs(assignment, real, weighted):
+def test_members_are_added_block_by_block_with_their_weights_and_costs(assignment, search, real, weighted):
     X, centres, weight = draw(60, 3, 5, real)
     expected = direct_distances(X, centres)
     w = weight if weighted else numpy.ones(60)
@@ -122,24 +125,33 @@ def test_candidates_are_judged_and_the_chosen_ones_kept(level, real, weighted):
 
 @pytest.mark.parametrize(("real", "size"), [(numpy.float32, 1e19), (numpy.float32, 3e38), (numpy.float64, 1e200)])
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
-def test_squares_that_overflow_leave_a_valid_centre(assignment, real, size):
+def test_squares_that_overflow_leave_a_valid_centre(assignment, search, real, size):
     # Scores are then infinite or NaN, and no centre is the nearest.
     X = (size * numpy.random.default_rng(1).uniform(-1, 1, (40, 3))).astype(real)
     centres = X[:5].copy()
     labels, distances = numpy.full(40, -7, numpy.int32), numpy.empty(40)
-    Centres(centres).search_by_products(X, labels, distances)
+    getattr(Centres(centres), f"search_by_{search}")(X, labels, distances)
     assert set(labels) <= set(range(5))
     _, _, (labels, _, _) = run(centres, X, None, 16)
     assert set(labels) <= set(range(5))
 
 
 @pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("shape", [(40, 3, 5), (65, 8, 2), (33, 21, 4), (5, 1, 2)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_few_rows_get_the_sums_of_many(assignment, real, weighted):
-    X, centres, weight = draw(40, 3, 5, real)
-    table, _, (labels, distances, _) = run(centres, X, weight if weighted else None, 64)
-    out, sums = (numpy.empty(40, numpy.int32), numpy.empty(40)), numpy.zeros((5, 5))
-    assignment.assign_few(X, centres, weight if weighted else numpy.empty(0), *out, sums)
-    numpy.testing.assert_array_equal(out[0], labels)
-    numpy.testing.assert_array_equal(out[1], distances)
-    numpy.testing.assert_array_equal(sums, table[0])
+def test_both_searches_give_the_same_bits(assignment, monkeypatch, real, shape, weighted):
+    X, centres, weight = draw(*shape, real)
+    # Beside the ties of the grid, values whose squares round.
+    X[::2] += numpy.random.default_rng(2).normal(size=X[::2].shape).astype(real)
+    found = []
+    for by_lanes in (True, False):
+        monkeypatch.setattr(Centres, "suits_lanes", lambda self, n_rows, answer=by_lanes: answer)
+        table, _, (labels, distances, _) = run(centres, X, weight if weighted else None, 32)
+        found.append((table, labels, distances))
+    for first, second in zip(*found, strict=True):
+        numpy.testing.assert_array_equal(first, second)
+
+
+def test_moves_are_summed_over_all_centres(assignment):
+    after, before = numpy.array([[1.0, 2.0], [3.0, 4.0]]), numpy.array([[1.0, 0.0], [0.0, 4.0]])
+    assert assignment.measure_moves(after, before) == 13.0

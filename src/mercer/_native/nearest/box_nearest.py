@@ -2,16 +2,21 @@
 
 Consecutive queries are searched for in groups that share one walk down the tree. Gaps and distances are summed in the
 order of columns, and rounding is monotone, so the gap to a box is never above the computed distance to a row inside it:
-the search finds exactly what a comparison with all rows finds. All distances are squared.
+the search finds exactly what a comparison with all rows finds. Distances are squared.
+
+Other norms need no tree of their own. The p-norm of x is (sum |x_j|^p)^(1/p), the largest |x_j| for infinite p. In d
+dimensions it is at least the Euclidean norm for p <= 2, and at least d^(1/p - 1/2) times it for p > 2. So the Euclidean
+gap to a box, times that factor, bounds the distance to every row inside it. Distances by a norm are not squared.
 """
 
 import cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import INFINITY
+    from cython.cimports.libc.math import INFINITY, fabs, pow
     from cython.cimports.mercer._native.nearest import heaps
     from cython.cimports.mercer._native.space import space
 else:
+    from math import fabs, pow
     from math import inf as INFINITY  # noqa: N812
 
     from mercer._native.nearest import heaps
@@ -34,6 +39,8 @@ class Descent:
     nodes, boxes, order : (2 m - 1, 2), (2 m - 1, 2, d), (n,): the tree, and the row at each of its places
     scratch : box (2, d) of the group, stack and gaps (128,), distances to the rows of a leaf (32,)
     group : the number of queries that share a walk
+    power : p of a norm, at least one, infinity for the largest difference; zero for squared Euclidean distances
+    factor : the p-norm is at least the root of this times the square of the Euclidean norm; a little less, for rounding
     """
 
     nodes: cython.const[cython.int][:, ::1]
@@ -44,11 +51,14 @@ class Descent:
     gaps: cython.double[::1]
     near: cython.double[::1]
     group: cython.Py_ssize_t
+    power: cython.double
+    factor: cython.double
     top: cython.Py_ssize_t
     start: cython.Py_ssize_t
 
-    def __init__(self, nodes, boxes, order, scratch, group):
+    def __init__(self, nodes, boxes, order, scratch, group, power=0.0, factor=1.0):
         self.nodes, self.boxes, self.order, self.group = nodes, boxes, order, group
+        self.power, self.factor = power, factor
         self.box, self.stack, self.gaps, self.near = scratch
         self.top, self.start = 0, 0
 
@@ -87,6 +97,48 @@ class Descent:
             self.top = space.descend(self.boxes, self.nodes, self.box, self.top, self.stack, self.gaps)
         return -1
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def square_of(self, distance: cython.double) -> cython.double:
+        """Return the largest squared Euclidean distance of rows within `distance`."""
+        return distance if self.power == 0.0 else distance * distance / self.factor
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def measure_norm(
+    leaves: cython.const[real][:, :, ::1],
+    leaf: cython.Py_ssize_t,
+    queries: cython.const[cython.double][:, ::1],
+    query: cython.Py_ssize_t,
+    power: cython.double,
+    near: cython.double[::1],
+) -> cython.void:
+    """Write the p-norms of the differences between a query and the rows of a leaf."""
+    j: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    value: cython.double
+    step: cython.double
+    near[:] = 0.0
+    for j in range(queries.shape[1]):
+        value = queries[query, j]
+        if power == 1.0:
+            for lane in range(32):
+                near[lane] += fabs(cython.cast(cython.double, leaves[leaf, j, lane]) - value)
+        elif power == INFINITY:
+            for lane in range(32):
+                step = fabs(cython.cast(cython.double, leaves[leaf, j, lane]) - value)
+                near[lane] = step if step > near[lane] else near[lane]
+        else:
+            for lane in range(32):
+                near[lane] += pow(fabs(cython.cast(cython.double, leaves[leaf, j, lane]) - value), power)
+    if power != 1.0 and power != INFINITY:
+        for lane in range(32):
+            near[lane] = pow(near[lane], 1.0 / power)
+
 
 def search_tree(
     queries: cython.const[cython.double][:, ::1],
@@ -112,6 +164,8 @@ def search_tree(
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     visits: cython.Py_ssize_t = 0
+    is_near: cython.bint
+    square: cython.double
     bound: cython.double
     near: cython.double[::1] = walk.near
     boxes: cython.const[cython.double][:, :, ::1] = walk.boxes
@@ -120,7 +174,7 @@ def search_tree(
         while start < queries.shape[0]:
             stop = min(start + walk.group, queries.shape[0])
             walk.begin(queries, start, stop)
-            # The largest k-th distance of the group so far: no node farther than this can improve any query.
+            # The square of the largest k-th distance of the group so far: no node beyond it can improve any query.
             bound = INFINITY
             node = walk.next_leaf(bound)
             while node >= 0:
@@ -128,15 +182,21 @@ def search_tree(
                 bound = 0.0
                 visits += stop - start
                 for i in range(start, stop):
-                    if space.point_gap(boxes, node, queries[i]) <= distances[i, 0] and space.leaf_distances(
-                        leaves, walk.nodes[node, FIRST_LEAF], queries[i], distances[i, 0], near
-                    ):
+                    if walk.power == 0.0:
+                        is_near = space.point_gap(boxes, node, queries[i]) <= distances[i, 0] and space.leaf_distances(
+                            leaves, walk.nodes[node, FIRST_LEAF], queries[i], distances[i, 0], near
+                        )
+                    else:
+                        is_near = True
+                        measure_norm(leaves, walk.nodes[node, FIRST_LEAF], queries, i, walk.power, near)
+                    if is_near:
                         for j in range(min(space.width(), order.shape[0] - place)):
                             if near[j] <= distances[i, 0]:
                                 row = order[place + j]
                                 if row != own[i]:
                                     heaps.offer(distances, indices, i, near[j], row)
-                    bound = distances[i, 0] if distances[i, 0] > bound else bound
+                    square = walk.square_of(distances[i, 0])
+                    bound = square if square > bound else bound
                 node = walk.next_leaf(bound)
             for i in range(start, stop):
                 heaps.sort_line(distances, indices, i)

@@ -1,9 +1,12 @@
 """Find the nearest centre of each row, and add up the rows of each cluster as k-means needs it.
 
-Scores ||c||^2 / 2 - x . c come from the BLAS, a tile of rows at a time. Their rounding can be bounded; wherever the two
-best scores are closer than that bound, the distances in question are taken directly, in float64. So a label depends on
-its row and the centres alone: not on the tile, the BLAS, the block or the thread. That is also what lets bounds from an
-earlier search (Hamerly, 2010) skip rows without changing any result.
+The squared distance of a row to a centre is the sum that ``inline.distance_squared`` takes, and a row belongs to the
+lowest of its nearest centres. So a label depends on its row and the centres alone: not on the tile, the block or the
+thread. That is also what lets bounds from an earlier search (Hamerly, 2010) skip rows without changing any result.
+
+Few centres of few values are measured against a panel of rows in lanes (see ``lanes.h``). For more of them, scores
+||c||^2 / 2 - x . c come from the BLAS, a tile of rows at a time. Their rounding can be bounded; wherever the two best
+scores are closer than that bound, the distances in question decide, so that both searches give the same bits.
 """
 
 import cython
@@ -12,24 +15,26 @@ if cython.compiled:
     from cython.cimports.libc.math import sqrt
     from cython.cimports.libc.stdint import int32_t
     from cython.cimports.mercer._native.shared import blas, inline
+    from cython.cimports.mercer._native.space import lanes
 else:
     from math import sqrt
 
     from mercer._native.shared import blas, inline
+    from mercer._native.space import lanes
 
     int32_t = cython.int
 
 real = cython.fused_type(cython.float, cython.double)
 
-# Rows of `scores`: the least score of each row of a tile, and the runner-up.
+# Rows of `scores` and of `squares`: the least value of each row of a tile, and the runner-up.
 LEAST = cython.declare(cython.Py_ssize_t, 0)
 SECOND = cython.declare(cython.Py_ssize_t, 1)
 # Lower bounds are multiplied by these factors, so that they stay below the true value after all rounding: one
-# subtraction
-# of float64 here, and the squares and roots that precede the comparison there.
-# Bounds are lowered by these shares, which exceed all rounding done on them.
+# subtraction of float64 here, and the squares and roots that precede the comparison there.
 BOUND_ROUNDING = cython.declare(cython.double, 1.0 - 1e-15)
 LIMIT_ROUNDING = cython.declare(cython.double, 1.0 - 1e-12)
+# A sum of d squares errs by at most d + 8 times this, relative to the sum.
+SUM_ROUNDING = cython.declare(cython.double, 2.3e-16)
 
 
 @cython.final
@@ -45,7 +50,7 @@ class Rows:
     drift : (k,): for rows of each centre, how far any other centre has moved since the last pass; empty to search all
     half_gap : (k,): half the distance of each centre to its nearest other one
     listed : (m,), the rows of a block to search for
-    nearest : (t,) scratch, the centre of least score of each row of a tile
+    nearest : (t,) scratch, the centre of least score of each row of a tile, or the nearest one of each lane
     reach : the largest norm among the shifted centres
     rounding : a score's error is at most this times (||x|| + ||c||)^2 / 2
     safe : of rows whose two best scores are further apart than this, only the label is written; infinity for none
@@ -63,7 +68,7 @@ class Rows:
     rounding: cython.double
     safe: cython.double
 
-    def __init__(self, out, weight, moves, scratch, errors, safe=float("inf")):
+    def __init__(self, out, weight, moves, scratch, errors=(0.0, 0.0), safe=float("inf")):
         self.labels, self.distances, self.lower = out
         self.weight = weight
         self.drift, self.half_gap = moves
@@ -156,7 +161,7 @@ def resolve(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def find_listed(
+def find_by_products(
     X: cython.const[real][:, ::1],
     first: cython.Py_ssize_t,
     count: cython.Py_ssize_t,
@@ -208,6 +213,42 @@ def find_listed(
             if rows.lower.shape[0] > 0:
                 # Scores are half of squared distances: the runner-up is farther by twice the gap, less both errors.
                 rows.lower[first + row] = sqrt(max(0.0, distance + 2.0 * gap - 4.0 * error))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find_by_lanes(
+    X: cython.const[real][:, ::1],
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    points: cython.const[cython.double][:, ::1],
+    panel: cython.double[:, ::1],
+    squares: cython.double[:, ::1],
+    rows: Rows,
+) -> cython.void:
+    """Search for the first `count` rows in ``rows.listed``; row 0 of `X` is row `first` of `rows`."""
+    start: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    index: cython.Py_ssize_t
+    width: cython.Py_ssize_t = panel.shape[1]
+    rounding: cython.double = 1.0 - SUM_ROUNDING * (X.shape[1] + 8)
+    for index in range((count + width - 1) // width):
+        start = index * width
+        for i in range(min(width, count - start)):
+            row = rows.listed[start + i]
+            for j in range(X.shape[1]):
+                panel[j, i] = X[row, j]
+        # What the lanes after the last row hold is not used.
+        lanes.find_nearest(panel, points, rows.nearest, squares[LEAST], squares[SECOND])
+        for i in range(min(width, count - start)):
+            row = first + rows.listed[start + i]
+            rows.labels[row] = rows.nearest[i]
+            rows.distances[row] = squares[LEAST, i]
+            if rows.lower.shape[0] > 0:
+                rows.lower[row] = sqrt(squares[SECOND, i] * rounding)
 
 
 @cython.cfunc
@@ -295,19 +336,36 @@ def search_by_products(
     rows : which rows to search for, and where the answers are written
     """
     with cython.nogil:
-        find_listed(X, 0, rows.listed.shape[0], centres, shift, shifted, offset, tile, products, scores, rows)
+        find_by_products(X, 0, rows.listed.shape[0], centres, shift, shifted, offset, tile, products, scores, rows)
 
 
-def assign_run(
+def search_by_lanes(
+    X: cython.const[real][:, ::1],
+    points: cython.const[cython.double][:, ::1],
+    panel: cython.double[:, ::1],
+    squares: cython.double[:, ::1],
+    rows: Rows,
+):
+    """Find the centre nearest to each listed row; among equals the lowest.
+
+    Parameters
+    ----------
+    X : (n, d) rows of a block
+    points : (k, d), the centres
+    panel, squares : (d, t), (2, t) scratch
+    rows : which rows to search for, and where the answers are written
+    """
+    with cython.nogil:
+        find_by_lanes(X, 0, rows.listed.shape[0], points, panel, squares, rows)
+
+
+def assign_by_lanes(
     X: cython.const[real][:, ::1],
     unit: cython.Py_ssize_t,
     centres: cython.const[real][:, ::1],
-    shift: cython.const[real][::1],
-    shifted: cython.const[real][:, ::1],
-    offset: cython.const[real][::1],
-    tile: real[:, ::1],
-    products: real[:, ::1],
-    scores: real[:, ::1],
+    points: cython.const[cython.double][:, ::1],
+    panel: cython.double[:, ::1],
+    squares: cython.double[:, ::1],
     rows: Rows,
     sums: cython.double[:, :, ::1],
 ) -> cython.Py_ssize_t:
@@ -316,7 +374,8 @@ def assign_run(
     Parameters
     ----------
     X : (n, d) rows of m blocks of `unit` rows, the last maybe shorter
-    centres, shift, shifted, offset, tile, products, scores : as in `search_by_products`
+    centres : (k, d)
+    points, panel, squares : as in `search_by_lanes`
     rows : with ``drift``, labels and bounds are those of the last pass; ``listed`` is (unit,) scratch
     sums : (m, k, d + 2), added to: per block and centre the sum of its rows, their weight, their squared distances
     """
@@ -331,7 +390,7 @@ def assign_run(
             stop = min(start + unit, X.shape[0])
             # Rows whose nearest centre cannot have changed are not searched for.
             count = list_doubtful(X[start:stop], start, centres, rows)
-            find_listed(X[start:stop], start, count, centres, shift, shifted, offset, tile, products, scores, rows)
+            find_by_lanes(X[start:stop], start, count, points, panel, squares, rows)
             add_members(
                 X[start:stop], rows.weight[start:stop], rows.labels[start:stop], rows.distances[start:stop], sums[block]
             )
@@ -339,49 +398,49 @@ def assign_run(
     return searched
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def find_directly(
+def assign_by_products(
     X: cython.const[real][:, ::1],
+    unit: cython.Py_ssize_t,
     centres: cython.const[real][:, ::1],
-    labels: int32_t[::1],
-    distances: cython.double[::1],
-) -> cython.void:
-    """Find the centre nearest to each row from all distances; among equals the lowest."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    distance: cython.double
-    for i in range(X.shape[0]):
-        labels[i] = 0
-        distances[i] = inline.distance_squared(X[i], centres[0])
-        for j in range(1, centres.shape[0]):
-            distance = inline.distance_squared(X[i], centres[j])
-            if distance < distances[i]:
-                distances[i] = distance
-                labels[i] = cython.cast(int32_t, j)
+    shift: cython.const[real][::1],
+    shifted: cython.const[real][:, ::1],
+    offset: cython.const[real][::1],
+    tile: real[:, ::1],
+    products: real[:, ::1],
+    scores: real[:, ::1],
+    rows: Rows,
+    sums: cython.double[:, :, ::1],
+) -> cython.Py_ssize_t:
+    """Assign the rows of a run of blocks as `assign_by_lanes` does.
 
-
-def search_by_distances(
-    X: cython.const[real][:, ::1],
-    centres: cython.const[real][:, ::1],
-    labels: int32_t[::1],
-    distances: cython.double[::1],
-):
-    """Find the centre nearest to each row from all distances: the oracle of `search_by_products`, fast for few rows."""
+    Parameters
+    ----------
+    centres, shift, shifted, offset, tile, products, scores : as in `search_by_products`
+    X, unit, rows, sums : as in `assign_by_lanes`
+    """
+    block: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    searched: cython.Py_ssize_t = 0
     with cython.nogil:
-        find_directly(X, centres, labels, distances)
+        for block in range(sums.shape[0]):
+            start = block * unit
+            stop = min(start + unit, X.shape[0])
+            count = list_doubtful(X[start:stop], start, centres, rows)
+            find_by_products(X[start:stop], start, count, centres, shift, shifted, offset, tile, products, scores, rows)
+            add_members(
+                X[start:stop], rows.weight[start:stop], rows.labels[start:stop], rows.distances[start:stop], sums[block]
+            )
+            searched += count
+    return searched
 
 
-def assign_few(
-    X: cython.const[real][:, ::1],
-    centres: cython.const[real][:, ::1],
-    weight: cython.const[cython.double][::1],
-    labels: int32_t[::1],
-    distances: cython.double[::1],
-    sums: cython.double[:, ::1],
-):
-    """Assign the rows of one block as `assign_run` does, from all distances: few rows need no tables for products."""
+def measure_moves(after: cython.const[real][:, ::1], before: cython.const[real][:, ::1]) -> float:
+    """Return the sum over centres of the squared distance from `before` to `after`, both (k, d)."""
+    q: cython.Py_ssize_t
+    total: cython.double = 0.0
     with cython.nogil:
-        find_directly(X, centres, labels, distances)
-        add_members(X, weight, labels, distances, sums)
+        for q in range(after.shape[0]):
+            total += inline.distance_squared(after[q], before[q])
+    return total

@@ -25,3 +25,24 @@ def cheaper(values, sizes, start, size, bound):
     with numpy.errstate(all="ignore"):
         # Without the division; the margin covers the rounding of both forms.
         return bool((values * (size * others) < bound * (1 + 1e-12) * (size + others)).any())
+
+
+def find_nearest(panel, points, nearest, least, second):
+    """Write the nearest of `points` to each lane, among equals the lowest, and the two least squared distances."""
+    squares = numpy.empty((points.shape[0], panel.shape[1]))
+    with numpy.errstate(all="ignore"):
+        for q in range(points.shape[0]):
+            # Eight running sums and their tree, as inline.distance_squared has them.
+            part = numpy.zeros((8, panel.shape[1]))
+            for j in range(panel.shape[0]):
+                step = numpy.asarray(panel)[j] - points[q, j]
+                part[j % 8] += step * step
+            four = part[:4] + part[4:]
+            squares[q] = (four[0] + four[2]) + (four[1] + four[3])
+    nearest[:], least[:], second[:] = 0, squares[0], numpy.inf
+    for q in range(1, points.shape[0]):
+        less = squares[q] < least
+        other = numpy.where(less, least, squares[q])
+        nearest[:] = numpy.where(less, q, nearest)
+        least[:] = numpy.where(less, squares[q], least)
+        second[:] = numpy.where(other < second, other, second)

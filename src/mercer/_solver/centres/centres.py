@@ -14,10 +14,11 @@ from mercer._types import Array
 
 # The scores of this many rows and centres stay in the second-level cache; 256 rows fill the BLAS.
 _SCORES = 2**16
-# Number of distances up to which computing them all costs less than preparing the centres for the BLAS.
-_FEW = 2048
-# Multiplications up to which sums from all distances, some 20 us, cost less than preparing the centres for the BLAS.
-_FEWEST = 2**14
+# Values of all centres up to which distances in lanes take less time than scores by the BLAS: of 20 x 20 in float64, 25
+# against 35 ns a row at v4, 65 against 50 at v2. At v4 the two are equal at 2 000 values, in float32 at 500.
+_MOST_IN_LANES = 2**9
+# Rows of a panel of lanes: a whole number of registers at every CPU level.
+_LANES = 32
 _NONE = np.empty(0)
 
 
@@ -75,6 +76,10 @@ class Centres:
         width = min(256, max(32, _SCORES // self.k // 32 * 32))
         return width, self.centres.shape[1]
 
+    def suits_lanes(self, n_rows: int) -> bool:
+        """Return whether distances in lanes take less time than scores by the BLAS, its preparation included."""
+        return self.centres.size <= _MOST_IN_LANES or n_rows <= _LANES
+
     def assign(
         self, X: Array, unit: int, weight: Array, drift: Array, half_gap: Array, rows: tuple[Array, ...], table: Array
     ) -> int:
@@ -83,13 +88,19 @@ class Centres:
         `rows` holds labels, distances and lower bounds, overwritten; `drift` and `half_gap` are as in the native record
         ``Rows``, or None to search all rows.
         """
-        if drift is None and len(table) == 1 and X.shape[0] * self.centres.size <= _FEWEST and not len(rows[2]):
-            assignment.assign_few(X, self.centres, _NONE if weight is None else weight, rows[0], rows[1], table[0])
-            return X.shape[0]
         moves = _NONE if drift is None else drift, _NONE if half_gap is None else half_gap
         listed = np.empty(min(unit, X.shape[0]), np.int32)
-        record = self._make_rows(rows, listed, _NONE if weight is None else weight, moves)
-        return assignment.assign_run(X, unit, *self._prepare(), record, table)
+        weight = _NONE if weight is None else weight
+        if self.suits_lanes(X.shape[0]):
+            record = assignment.Rows(rows, weight, moves, (listed, np.empty(_LANES, np.int32)))
+            return assignment.assign_by_lanes(X, unit, self.centres, *self._prepare_lanes(), record, table)
+        record = self._make_rows(rows, listed, weight, moves)
+        return assignment.assign_by_products(X, unit, *self._prepare(), record, table)
+
+    def _prepare_lanes(self) -> tuple[Array, Array, Array]:
+        """Return the arguments that searches in lanes share: the centres in float64, and scratch."""
+        points = self.centres.astype(np.float64, copy=False)
+        return points, np.empty((points.shape[1], _LANES)), np.empty((2, _LANES))
 
     def _make_rows(
         self,
@@ -110,14 +121,20 @@ class Centres:
         tile, products = np.empty((width, n_features), real), np.empty((self.k, width), real)
         return self.centres, self.shift, self.shifted, self.offset, tile, products, np.empty((2, width), real)
 
+    def search_by_lanes(self, X: Array, labels: Array, distances: Array) -> None:
+        """Write the nearest centre of each dense row and the squared distance to it, from all distances."""
+        scratch = np.arange(X.shape[0], dtype=np.int32), np.empty(_LANES, np.int32)
+        record = assignment.Rows((labels, distances, _NONE), _NONE, (_NONE, _NONE), scratch)
+        assignment.search_by_lanes(X, *self._prepare_lanes(), record)
+
     def search_by_products(self, X: Array, labels: Array, distances: Array) -> None:
         """Write the nearest centre of each dense row and the squared distance to it, by native matrix products."""
         record = self._make_rows((labels, distances, _NONE), np.arange(X.shape[0], dtype=np.int32))
         assignment.search_by_products(X, *self._prepare(), record)
 
     def find_labels(self, block: Block) -> Array:
-        """Return the labels that :meth:`find_nearest` finds, with fewer distances where rows are dense and many."""
-        if block.is_sparse or not block.is_native or block.n * self.k <= _FEW:
+        """Return the labels that :meth:`find_nearest` finds; of many dense rows and centres, without distances."""
+        if block.is_sparse or not block.is_native or self.suits_lanes(block.n):
             return self.find_nearest(block)[0]
         labels, distances = np.empty(block.n, dtype=np.int32), np.empty(block.n)
         # No row is longer than all rows of the block together; scores of rows of that length are in doubtful order
@@ -225,9 +242,8 @@ class Centres:
         distances = np.empty(block.n)
         if block.is_sparse:
             self.search_sparse(block.X, labels, distances)
-        # Few distances: the products cost more to set up than the distances themselves.
-        elif block.n * self.k <= _FEW:
-            assignment.search_by_distances(block.X, self.centres, labels, distances)
+        elif self.suits_lanes(block.n):
+            self.search_by_lanes(block.X, labels, distances)
         else:
             self.search_by_products(block.X, labels, distances)
         return labels, distances

@@ -17,9 +17,7 @@ import numpy as np
 
 from mercer._native.space import seeding
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.few_rows import DrawnCentres
 from mercer._solver.centres.row_draw import BlockTotals, DrawnRows, Race, WeightedRows
-from mercer._solver.request import Take
 from mercer._source import Source
 from mercer._source.block import Block
 from mercer._source.file.local_table import LocalTable
@@ -208,9 +206,6 @@ def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = Non
         return centres, numbers
     # All places at once, from the same stream as one after the other.
     all_places = generator.random((k - 1, trials))
-    chosen = yield DrawnCentres(int(numbers[0]), all_places)
-    if chosen is not None:
-        return (yield Take(chosen)), chosen
     table = yield Table()
     totals = (yield Potentials(Nearness(centres, table))).table[:, 0]
     while len(centres) < k:

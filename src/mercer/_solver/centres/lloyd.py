@@ -1,5 +1,6 @@
 """Lloyd's algorithm with restarts: assign each row to its nearest centre, move each centre to the mean of its rows."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.space import lloyd_steps
+from mercer._native.space import assignment
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.few_rows import LloydSteps, StepsTaken
 from mercer._solver.restarts import Restarts, keep_best_run
 from mercer._types import Array
 
@@ -67,8 +67,6 @@ class Lloyd:
         Labels and bounds that one pass leaves for the next.
     seed : SeedSequence
         The root of the seeds of all restarts.
-    watched : bool
-        Whether somebody looks at the steps one by one; else a native call may take many, and the last lists the others.
     """
 
     start: Callable[[np.random.SeedSequence], Any]
@@ -78,7 +76,6 @@ class Lloyd:
     tol: float
     memory: Memory
     seed: np.random.SeedSequence
-    watched: bool = True
 
     def solve(self, state: Restarts | None = None) -> Solver:
         """Run all restarts, from the beginning or from `state`."""
@@ -100,21 +97,13 @@ class Lloyd:
         # The sums of a pass with the centres of the run, where one has been made.
         sums: AssignmentSums | None = None
         while not run.stopped and run.iteration < self.max_iter:
-            if not self.watched:
-                most = self.max_iter - run.iteration
-                taken = yield LloydSteps(self.memory, run.centres, tolerance, most)
-                sums = None if taken is None else taken.sums
-                if taken is not None and taken.shifts:
-                    run, step = _join_steps(run, taken, tolerance)
-                    yield step
-                    continue
             if sums is None:
                 sums = self.memory.learn((yield self.memory.assignment(run.centres)))
             centres = yield from move_centres(run.centres, sums)
             shift = measure_shift(centres, run.centres)
-            run = LloydRun(run.iteration + 1, centres, sums.cost, np.inf, shift <= tolerance)
-            extra = {"shift": float(np.sqrt(shift))}
-            yield Step(sums.cost, run, certify_fixed_point(shift, tolerance), extra)
+            cost = sums.cost
+            run = LloydRun(run.iteration + 1, centres, cost, np.inf, shift <= tolerance)
+            yield Step(cost, run, certify_fixed_point(shift, tolerance), {"shift": math.sqrt(shift)})
             # If the centres have not moved, the last sums belong to them and no further pass is needed.
             sums = sums if shift == 0 else None
         if sums is None:
@@ -125,19 +114,11 @@ class Lloyd:
         return replace(run, inertia=sums.cost, shift=shift, stopped=run.stopped and known)
 
 
-def _join_steps(run: LloydRun, taken: StepsTaken, tolerance: float) -> tuple[LloydRun, Step]:
-    """Return the run after steps that were taken in one call, and the last of them, which lists the others."""
-    shift, moves = taken.shifts[-1], np.sqrt(taken.shifts).tolist()
-    iteration = run.iteration + len(moves)
-    run = LloydRun(iteration, taken.centres, taken.costs[-1], np.inf, shift <= tolerance)
-    earlier = {"objective": taken.costs[:-1], "shift": moves[:-1]} if len(moves) > 1 else None
-    return run, Step(taken.costs[-1], run, certify_fixed_point(shift, tolerance), {"shift": moves[-1]}, earlier)
-
-
 def measure_shift(after: Array, before: Array) -> float:
     """Return the sum over centres of the squared distance from `before` to `after`."""
-    wide = (np.ascontiguousarray(centres, dtype=np.float64) for centres in (after, before))
-    return float(lloyd_steps.measure_moves(*wide))
+    if after.dtype != before.dtype or not (after.flags.c_contiguous and before.flags.c_contiguous):
+        after, before = (np.ascontiguousarray(centres, dtype=np.float64) for centres in (after, before))
+    return assignment.measure_moves(after, before)
 
 
 def move_centres(centres: Array, sums: AssignmentSums) -> Any:
@@ -146,9 +127,9 @@ def move_centres(centres: Array, sums: AssignmentSums) -> Any:
     Several empty centres get the farthest rows in turn, the first centre the farthest. A row that is moved leaves its
     old cluster, whose mean is computed without it.
     """
-    empty = np.flatnonzero(sums.weights <= 0)
-    if len(empty) == 0:
+    if sums.leaves_none_empty:
         return sums.means(centres)
+    empty = np.flatnonzero(sums.weights <= 0)
     farthest = yield Farthest(Centres(centres), len(empty))
     # A row at distance zero of its centre would make a second centre at the same place.
     count = int(np.count_nonzero(farthest.distances > 0))

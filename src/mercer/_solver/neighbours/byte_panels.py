@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer._native.nearest import byte_scan
-from mercer._solver.neighbours.panels import GROUP, PANEL, empty_heaps, frame_rows
+from mercer._native.nearest import row_scan
+from mercer._solver.neighbours.panels import GROUP, PANEL, empty_heaps, frame_rows, list_answers
 from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
@@ -24,8 +24,6 @@ from mercer._types import Array
 _STEP = 4
 # Columns up to which sums of products stay far inside int32, as the native code says.
 _MOST_COLUMNS = 4096
-# Candidates that one query can have waiting: 16 and those of one panel.
-_WAITING = 80
 # Bytes of queries in a block, so that they stay in the fastest cache beside a panel.
 _BLOCK = 16384
 # Panels in a chunk; the native code has the same constant.
@@ -48,7 +46,7 @@ _MOST_SLACK = 0.1
 
 def are_bytes_fast() -> bool:
     """Return whether the native modules in use compare bytes faster than float32 numbers on this CPU."""
-    return byte_scan.are_bytes_fast()
+    return row_scan.are_bytes_fast()
 
 
 class BytePanels:
@@ -102,7 +100,7 @@ class BytePanels:
         def pack(item: int) -> None:
             first = item * _PACKED
             stop = min(first + _PACKED, n_panels)
-            byte_scan.round_rows(self.rows, order, shift, scale, step, first, stop, panels, starts, errors)
+            row_scan.round_rows(self.rows, order, shift, scale, step, first, stop, panels, starts, errors)
 
         run_numbered(pack, -(-n_panels // _PACKED), self.threads)
         return order, panels, starts, errors
@@ -150,15 +148,14 @@ class BytePanels:
         """Write the k nearest rows of a block of queries; return how many rows were measured."""
         slack = self.frame[3]
         queries = np.ascontiguousarray(queries, np.float64)
-        block = self._open_block(queries, own, (distances, indices))
-        byte_scan.round_queries(block, self.frame[0])
-        scratch = np.empty(4, np.intp), np.empty(4)
+        block = self._open_block(queries, own, distances, indices)
+        row_scan.round_queries(block, self.frame[0])
         run = max(1, _OPERATIONS // (len(queries) * (self.steps + 4) * PANEL * _CHUNK // 16))
         chunks, measured = self._sort_chunks(queries), 0
         for first in range(0, len(chunks), run):
             part = chunks[first : first + run]
-            measured += byte_scan.search_rounded(self.rows, self.packed, block, part, slack, *scratch)
-        byte_scan.sort_heaps(block)
+            measured += row_scan.search_rounded(self.rows, self.packed, block, part, slack)
+        row_scan.sort_heaps(distances, indices)
         return measured
 
     def _sort_chunks(self, queries: Array) -> Array:
@@ -168,14 +165,12 @@ class BytePanels:
         gaps = self.centres - (values.mean(axis=0) + 128.0)
         return np.argsort(np.einsum("ij,ij->i", gaps, gaps), kind="stable")
 
-    def _open_block(self, queries: Array, own: Array, heaps: tuple[Array, Array]) -> byte_scan.ByteBlock:
-        n_queries = len(queries)
-        groups = -(-n_queries // GROUP)
+    def _open_block(self, queries: Array, own: Array, distances: Array, indices: Array) -> row_scan.ByteBlock:
+        groups = -(-len(queries) // GROUP)
         packing = (
             np.empty((groups, self.steps, GROUP, _STEP), np.int8),
             np.empty((3, groups * GROUP)),
             np.empty(groups * GROUP, np.int32),
         )
-        scratch = np.empty((n_queries, _WAITING), np.int32), np.zeros(n_queries, np.intp), np.empty(GROUP, np.uint64)
         _, scale, step, _ = self.frame
-        return byte_scan.ByteBlock(queries, own, heaps, packing, scratch, scale, step)
+        return row_scan.ByteBlock(list_answers(queries, own, distances, indices), packing, scale, step)

@@ -6,12 +6,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse import diags_array as diagonal
 
-from mercer._native.nearest import norm_nearest
+from mercer._native.nearest import row_scan
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.panels import empty_heaps
 from mercer._solver.neighbours.search import PairLists, RowSearch
-from mercer._solver.neighbours.space_tree import SpaceTree, make_scratch
+from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._solver.neighbours.sparse_search import SparseSearch
+from mercer._solver.neighbours.tree_search import TreeSearch
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
@@ -19,8 +20,6 @@ from mercer.errors import DataError
 
 # Distances held at a time on each thread: 16 MiB of float64.
 _TABLE = 2**21
-# Queries searched for by a norm in one native call.
-_RUN = 64
 # How much less than the bound on a norm counts, for rounding.
 _ROUNDING = 1.0 - 1e-9
 # The most rows for which the tree of a norm is no gain, since a walk has its own cost.
@@ -131,8 +130,8 @@ class TableSearch:
         distances, indices = empty_heaps(m, k)
 
         def search(part: slice) -> None:
-            norm_nearest.search_table(self.measure(queries[part]), 0, own[part], distances[part], indices[part])
-            norm_nearest.sort_table(distances[part], indices[part])
+            row_scan.search_table(self.measure(queries[part]), 0, own[part], distances[part], indices[part])
+            row_scan.sort_heaps(distances[part], indices[part])
 
         self._each(m, search)
         return distances, indices
@@ -187,31 +186,23 @@ class NormSearch(TableSearch):
 
     def __init__(self, rows: Array, metric: Metric, power: float, threads: int, subject: str) -> None:
         super().__init__(rows, metric, threads, subject)
-        self.power, d = power, rows.shape[1]
+        d = rows.shape[1]
         # The p-norm is at least d^(1/p - 1/2) times the Euclidean norm for p > 2, and at least as large for p <= 2.
         inverse = 0.0 if np.isinf(power) else 1.0 / power
-        self.factor = _ROUNDING * (d ** (2.0 * inverse - 1.0) if power > 2 else 1.0)
+        factor = _ROUNDING * (d ** (2.0 * inverse - 1.0) if power > 2 else 1.0)
         weight = metric.arguments.get("w")
         # sum w |x - y|^p is the norm of columns times w^(1/p).
         self.scale = None if weight is None else np.asarray(weight, np.float64) ** inverse
-        self.tree = SpaceTree(self._scale_columns(rows), threads, subject)
+        self.search = TreeSearch(SpaceTree(self._scale_columns(rows), threads, subject), power, factor)
 
     def _scale_columns(self, rows: Array) -> Array:
         return rows if self.scale is None else np.ascontiguousarray(rows * self.scale)
 
     def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
-        points = np.ascontiguousarray(self._scale_columns(_densify(queries)), np.float64)
+        points = self._scale_columns(_densify(queries))
         own = np.arange(len(points)) if leave_out_self else np.full(len(points), -1)
         distances, indices = empty_heaps(len(points), k)
-        tree = self.tree
-
-        def search(item: int) -> None:
-            part = slice(item * _RUN, (item + 1) * _RUN)
-            record = tree.nodes, tree.boxes, tree.order, make_scratch(tree.d), self.power, self.factor
-            walk = norm_nearest.Norm(*record)
-            norm_nearest.search_norm(points[part], own[part], tree.leaves, walk, distances[part], indices[part])
-
-        run_numbered(search, -(-len(points) // _RUN), self.threads)
+        self.search.nearest(points, own, self.search.place(points), distances, indices)
         return distances, indices
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -87,25 +88,23 @@ class RowPanels:
 
         def search(item: int) -> None:
             part = slice(item * self.block, (item + 1) * self.block)
-            block = _open_block(queries[part], own[part], (distances[part], indices[part]), scale)
+            block = _open_block(queries[part], own[part], distances[part], indices[part], scale)
             row_scan.pack_queries(block, shift)
-            scratch = np.empty(4, np.intp), np.empty(4)
             for first in range(0, len(panels), run):
-                row_scan.search_panels(self.rows, panels, reach, block, first, min(first + run, len(panels)), *scratch)
-            row_scan.sort_heaps(block)
+                row_scan.search_panels(self.rows, panels, reach, block, first, min(first + run, len(panels)))
+            row_scan.sort_heaps(distances[part], indices[part])
 
         run_numbered(search, -(-len(queries) // self.block), self.threads)
 
     def nearest_of_few(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
         """Write what `nearest` writes, by exact distances to all rows: no panels are needed."""
         run = max(1, _PRODUCTS // (8 * (self.d + 8)))
-        scratch = np.empty(4, np.intp), np.empty(4)
         for query in range(0, len(queries), self.block):
             part = slice(query, query + self.block)
-            block = _open_block(queries[part], own[part], (distances[part], indices[part]), 1.0)
+            answers = row_scan.Answers(*list_answers(queries[part], own[part], distances[part], indices[part]))
             for first in range(0, self.n, run):
-                row_scan.search_all(self.rows, block, first, min(first + run, self.n), *scratch)
-            row_scan.sort_heaps(block)
+                row_scan.search_all(self.rows, answers, first, min(first + run, self.n))
+            row_scan.sort_heaps(distances[part], indices[part])
 
     def within(self, queries: Array, own: Array, square: float, receive: Receive) -> None:
         """Pass on pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
@@ -116,24 +115,34 @@ class RowPanels:
 
         def search(item: int) -> tuple[Array, Array]:
             part = slice(item * size, (item + 1) * size)
-            block = _open_block(queries[part], own[part], empty_heaps(0, 1), scale)
+            block = _open_block(queries[part], own[part], *empty_heaps(0, 1), scale)
             row_scan.pack_queries(block, shift)
-            scratch = np.empty(4, np.intp), np.empty(4)
             pairs, squares = np.empty((size * PANEL * run, 2), np.intp), np.empty(size * PANEL * run)
             lists = []
             for first in range(0, len(panels), run):
                 stop = min(first + run, len(panels))
-                numbers = first, stop, square
-                count = row_scan.search_within(self.rows, panels, reach, block, *numbers, *scratch, pairs, squares)
+                count = row_scan.search_within(self.rows, panels, reach, block, first, stop, square, pairs, squares)
                 lists.append((pairs[:count] + np.array([item * size, 0]), squares[:count].copy()))
             return np.concatenate([pairs for pairs, _ in lists]), np.concatenate([squares for _, squares in lists])
 
         run_numbered(search, -(-len(queries) // size), self.threads, receive)
 
 
-def _open_block(queries: Array, own: Array, heaps: tuple[Array, Array], scale: float) -> row_scan.Block:
+def _open_block(queries: Array, own: Array, distances: Array, indices: Array, scale: float) -> row_scan.Block:
     n_queries, d = queries.shape
     groups = -(-n_queries // GROUP)
     packing = np.empty((groups, d, GROUP), np.float32), np.empty(groups * GROUP), np.empty(groups * GROUP, np.float32)
-    scratch = np.empty((n_queries, _WAITING), np.int32), np.zeros(n_queries, np.intp), np.empty(GROUP, np.uint64)
-    return row_scan.Block(queries, own, heaps, packing, scratch, scale)
+    return row_scan.Block(list_answers(queries, own, distances, indices), packing, scale)
+
+
+def list_answers(queries: Array, own: Array, distances: Array, indices: Array) -> tuple[Any, ...]:
+    """Return the parameters of the native record of answers: queries, heaps and scratch."""
+    n_queries = len(queries)
+    scratch = (
+        np.empty((n_queries, _WAITING), np.int32),
+        np.zeros(n_queries, np.intp),
+        np.empty(GROUP, np.uint64),
+        np.empty(4, np.intp),
+        np.empty(4),
+    )
+    return queries, own, (distances, indices), scratch

@@ -22,10 +22,16 @@ class TreeSearch:
     Parameters
     ----------
     tree : SpaceTree
+    power : float
+        p of a norm; zero means squared Euclidean distances.
+    factor : float
+        The p-norm is at least the root of this times the square of the Euclidean norm.
     """
 
-    def __init__(self, tree: SpaceTree) -> None:
-        self.tree = tree
+    def __init__(self, tree: SpaceTree, power: float = 0.0, factor: float = 1.0) -> None:
+        self.tree, self.power, self.factor = tree, power, factor
+        # Boxes of several queries bound a norm so loosely that queries take twice as long together as one by one.
+        self.group = 1 if power else WIDTH
 
     def visits(self, queries: Array, places: Array, k: int, most: float = np.inf) -> float:
         """Return the leaves that a query is compared with, as a mean over some groups of queries.
@@ -46,12 +52,12 @@ class TreeSearch:
         """Return the order in which queries are searched for: neighbours side by side."""
         if queries is self.tree.X:
             return self.tree.order
-        if len(queries) <= WIDTH:
+        if len(queries) <= WIDTH or self.group == 1:
             return np.arange(len(queries))
         return SpaceTree(queries, self.tree.threads, "", pack=False).order
 
     def nearest(self, queries: Array, own: Array, places: Array, distances: Array, indices: Array) -> None:
-        """Write the k nearest rows of each query and their squared distances; `places` is the order of queries."""
+        """Write the k nearest rows of each query and their distances; `places` is the order of queries."""
         k = distances.shape[1]
 
         def search(item: int) -> None:
@@ -68,7 +74,9 @@ class TreeSearch:
 
     def _walk(self) -> box_nearest.Descent:
         tree = self.tree
-        return box_nearest.Descent(tree.nodes, tree.boxes, tree.order, make_scratch(tree.d), WIDTH)
+        return box_nearest.Descent(
+            tree.nodes, tree.boxes, tree.order, make_scratch(tree.d), self.group, self.power, self.factor
+        )
 
     def within(self, queries: Array, own: Array, square: float, receive: Receive) -> None:
         """Pass on pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""

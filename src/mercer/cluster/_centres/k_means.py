@@ -152,7 +152,6 @@ class KMeans(CentreModel):
             tol=self.tol,
             memory=memory,
             seed=seed_sequence(self.random_state),
-            watched=self._is_watched(),
         )
         outcome = self._drive(lloyd.solve, source, max_steps=n_init * self.max_iter)
         self._store(outcome.state, source, memory)

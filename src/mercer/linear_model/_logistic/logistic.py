@@ -22,7 +22,6 @@ from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
 from mercer.linear_model._inference.inference import Inferring
-from mercer.linear_model._logistic.few_rows import solve_few, takes_few
 from mercer.linear_model._logistic.penalty import check_solver, read_penalty, strengths
 from mercer.linear_model._logistic.separability import warn_if_separable
 from mercer.linear_model._solvers.composite.proximal_newton import proximal_newton
@@ -223,9 +222,6 @@ class LogisticRegression(LinearClassifier, Inferring):
             "proximal-newton": proximal_newton,
         }
         begin = self._start(problem)
-        if used == "lbfgs" and takes_few(problem, source):
-            watched = self._is_watched()
-            return used, lambda state: solve_few(problem, begin if state is None else state, self.max_iter, watched)
         if used in simple:
             return used, lambda state: simple[used](problem, begin if state is None else state, self.max_iter)
         self._needs_memory(source, f"solver={self.solver!r}", "use solver='lbfgs'")

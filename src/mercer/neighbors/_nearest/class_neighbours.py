@@ -6,15 +6,15 @@ j of the class of i, is the expected accuracy of classification by that neighbou
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
-from mercer._solver.line_search import search
-from mercer._solver.quasi_newton import inverse_product, is_curved
+from mercer._solver.quasi_newton import step_by_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
@@ -165,18 +165,12 @@ def maximise_accuracy(
     if certificate.satisfied or state.n_steps >= max_iter:
         yield _describe(place, state, certificate)
     while not certificate.satisfied and state.n_steps < max_iter:
-        direction = -inverse_product(state.steps, state.changes, place.gradient)
-        length, size = float(np.linalg.norm(direction)), float(np.linalg.norm(place.parameters))
-        # The first step, without curvature, moves A by a small share of its size.
-        first = 1.0 if state.steps or size == 0.0 else _FIRST_MOVE * size / length
-        reached = yield from search(problem, place, direction, first=first, strong=True)
-        if reached is None and not state.steps:
-            return Solution(state, False, certificate, "line_search")
+        reached, steps, changes = yield from step_by_memory(
+            problem, place, state.steps, state.changes, _MEMORY, partial(_guess_length, place.parameters)
+        )
         if reached is None:
-            # The memory misleads: start it afresh from here.
-            state = replace(state, steps=(), changes=())
-            continue
-        state, place = _remember(state, place, reached), reached
+            return Solution(state, False, certificate, "line_search")
+        state, place = ComponentsState(reached.parameters, steps, changes, state.n_steps + 1), reached
         certificate = _certify(place, tol)
         if report is not None:
             report(state.components.ravel().copy(), state.n_steps)
@@ -184,12 +178,10 @@ def maximise_accuracy(
     return Solution(state, certificate.satisfied, certificate)
 
 
-def _remember(state: ComponentsState, place: _Place, reached: _Place) -> ComponentsState:
-    step, change = reached.parameters - place.parameters, reached.gradient - place.gradient
-    steps, changes = state.steps, state.changes
-    if is_curved(step, change):
-        steps, changes = (*steps, step)[-_MEMORY:], (*changes, change)[-_MEMORY:]
-    return ComponentsState(reached.parameters, steps, changes, state.n_steps + 1)
+def _guess_length(parameters: Array, direction: Array) -> float:
+    """Return a first length: without curvature a step moves A by a small share of its size."""
+    length, size = float(np.linalg.norm(direction)), float(np.linalg.norm(parameters))
+    return 1.0 if size == 0.0 else _FIRST_MOVE * size / length
 
 
 def _certify(place: _Place, tol: float) -> Certificate:

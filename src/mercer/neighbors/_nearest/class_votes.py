@@ -1,50 +1,39 @@
 """What classifiers by neighbours share: labels as codes, and predictions from votes."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer._base.parameter import Choice, Function, MetricName, Nothing, attribute, parameter
+from mercer._base.parameter import attribute
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source, place_of
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
-from mercer._stored import Stored, flags, floats, integers
+from mercer._stored import Stored, flags, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError
-from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel, precision_of
-from mercer.neighbors._nearest.votes import Neighbours, count_votes, weigh
+from mercer.neighbors._nearest.rows_model import precision_of
+from mercer.neighbors._nearest.votes import Neighbours, TargetsModel, count_votes, weigh
 
 
-class ClassVotes(ClassifierMixin, RowsModel):
+class ClassVotes(ClassifierMixin, TargetsModel):
     """A classifier that counts the votes of neighbours; :meth:`_find` finds them."""
 
-    weights: Any = parameter(Choice("uniform", "distance") | Function() | Nothing(), default="uniform")
-    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="p")
-
-    _check_exceptions: ClassVar[dict[str, str]] = dict(RowsModel._check_exceptions)
+    _check_exceptions: ClassVar[dict[str, str]] = dict(TargetsModel._check_exceptions)
     classes_: Any = attribute()
     outputs_2d_: bool = attribute()
     _codes: Array = attribute()
-    _row_weight: Array = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "outputs_2d_": flags(),
-        "_row_weight": floats("rows | none"),
         "_codes": integers("rows, outputs", low=0, below="classes"),
     }
 
-    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
-        """Yield the neighbours of some queries, a part of the queries at a time."""
-        raise NotImplementedError  # each classifier has its own
-
     def _learn_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Open rows and labels, and keep them."""
         options = {"multi_output": True} if place_of(X, y) == "memory" else {}
         source = self._open_fit(X, y, sample_weight, targets="labels", **options)
         rows, labels, weight = self._gather(source)
@@ -170,5 +159,4 @@ class ClassVotes(ClassifierMixin, RowsModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
         return tags

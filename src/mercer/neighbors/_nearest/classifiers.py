@@ -1,12 +1,10 @@
 """Classification by the votes of the k nearest rows, or of the rows within a radius."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import fitting
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Text, attribute, parameter
 from mercer._documentation import compose_docstring
@@ -16,8 +14,8 @@ from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_votes import ClassVotes
 from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY
-from mercer.neighbors._nearest.votes import Neighbours
+from mercer.neighbors._nearest.rows_model import ON_DEVICES
+from mercer.neighbors._nearest.votes import COUNTS_ROWS, COUNTS_ROWS_IN_CHECKS
 
 
 class KNeighborsClassifier(ClassVotes, NearestQueries):
@@ -78,36 +76,8 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "weights": "k counts rows: a row of weight two is one neighbour with two votes, not two neighbours"
-    }
-    _check_exceptions: ClassVar[dict[str, str]] = ClassVotes._check_exceptions | {
-        "check_array_api_input": TARGETS_STAY,
-        "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies the vote of one neighbour",
-        "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies the vote of one "
-        "neighbour",
-    }
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsClassifier":
-        """Keep the rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : array-like of shape (n,) or (n, n_outputs)
-        sample_weight : array-like of shape (n,) or None, default=None
-            A factor of each row's vote; rows of weight zero are left out, and indices of neighbours count the others.
-
-        Returns
-        -------
-        self
-        """
-        self._learn_rows(X, y, sample_weight)
-        return self
-
-    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
-        yield Neighbours.of_table(*self._nearest(rows, self.n_neighbors, threads))
+    _law_exceptions: ClassVar[dict[str, str]] = COUNTS_ROWS
+    _check_exceptions: ClassVar[dict[str, str]] = ClassVotes._check_exceptions | COUNTS_ROWS_IN_CHECKS
 
 
 class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
@@ -166,27 +136,6 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     _stored: ClassVar[dict[str, Stored]] = {
         "outlier_label_": members(labels(" | none")) | labels("* | none"),
     }
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RadiusNeighborsClassifier":
-        """Keep the rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : array-like of shape (n,) or (n, n_outputs)
-        sample_weight : array-like of shape (n,) or None, default=None
-            Weights; a weight of two is the row twice, a row of weight zero is no neighbour.
-
-        Returns
-        -------
-        self
-        """
-        self._learn_rows(X, y, sample_weight)
-        return self
-
-    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
-        return self._find_within(rows, threads)
 
     def _list_more(self, classes: Any, codes: Array, flat: bool, weight: Array) -> dict[str, Any]:
         by_output = [classes] if flat else classes

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.exceptions import EfficiencyWarning
 
-from mercer._native.nearest import norm_nearest
+from mercer._native.nearest import row_scan
 from mercer._solver.neighbours.panels import empty_heaps
 from mercer._solver.neighbours.search import PairLists
 from mercer._source.namespace import is_sparse_matrix
@@ -92,8 +92,8 @@ class GraphSearch:
         # -1 is the number of no row, so nothing is left out.
         own = np.arange(m) if leave_out_self else np.full(m, -1)
         distances, indices = empty_heaps(m, k)
-        norm_nearest.search_table(np.ascontiguousarray(queries, np.float64), 0, own, distances, indices)
-        norm_nearest.sort_table(distances, indices)
+        row_scan.search_table(np.ascontiguousarray(queries, np.float64), 0, own, distances, indices)
+        row_scan.sort_heaps(distances, indices)
         return distances, indices
 
     def _nearest_in_graph(self, graph: Rows, k: int, leave_out_self: bool) -> tuple[Array, Array]:

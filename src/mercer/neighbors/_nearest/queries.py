@@ -75,6 +75,9 @@ class NearestQueries(RowsModel):
         values = np.ones(m * k) if mode == "connectivity" else distances.ravel()
         return make_graph(values, indices.ravel(), np.arange(0, m * k + 1, k), (m, self.n_samples_fit_))
 
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+        yield Neighbours.of_table(*self._nearest(rows, self.n_neighbors, threads))
+
 
 class RadiusQueries(RowsModel):
     """Questions about the rows of the fit within a radius."""
@@ -137,7 +140,7 @@ class RadiusQueries(RowsModel):
         values = np.ones(len(indices)) if mode == "connectivity" else distances
         return make_graph(values, indices, starts, (len(starts) - 1, self.n_samples_fit_))
 
-    def _find_within(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
         """Yield the rows within the radius of some queries; a part of the queries at a time, so that lists fit memory.
 
         For None, the queries are the rows of the fit, without themselves.

@@ -1,47 +1,33 @@
 """Regression by the mean of the k nearest rows, or of the rows within a radius."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import r2_score
 
-from mercer._base import fitting
-from mercer._base.parameter import Choice, Function, MetricName, Nothing, attribute, parameter
+from mercer._base.parameter import attribute
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._source import place_of
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
-from mercer._stored import Stored, floats, numbers
+from mercer._stored import Stored, numbers
 from mercer._types import Array, Rows
 from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, PairMetric, RowsModel, precision_of
-from mercer.neighbors._nearest.votes import Neighbours, average, weigh
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, precision_of
+from mercer.neighbors._nearest.votes import COUNTS_ROWS, COUNTS_ROWS_IN_CHECKS, TargetsModel, average, weigh
 
 
-class NeighbourMeans(RegressorMixin, RowsModel):
+class NeighbourMeans(RegressorMixin, TargetsModel):
     """A regressor that averages the targets of neighbours; :meth:`_find` finds them."""
 
-    weights: Any = parameter(Choice("uniform", "distance") | Function() | Nothing(), default="uniform")
-    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="p")
-
     _targets: Array = attribute()
-    _row_weight: Array = attribute()
 
-    _stored: ClassVar[dict[str, Stored]] = {
-        "_targets": numbers("rows | rows, targets"),
-        "_row_weight": floats("rows | none"),
-    }
-
-    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
-        """Yield the neighbours of some queries, a part of the queries at a time."""
-        raise NotImplementedError  # each regressor has its own
+    _stored: ClassVar[dict[str, Stored]] = {"_targets": numbers("rows | rows, targets")}
 
     def _learn_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Open rows and targets, and keep them."""
         source = self._open_fit(X, y, sample_weight, targets="numbers")
         rows, targets, weight = self._gather(source)
         self._keep(source, rows, {"_targets": np.asarray(targets), "_row_weight": weight})
@@ -94,11 +80,6 @@ class NeighbourMeans(RegressorMixin, RowsModel):
         rows, targets, weight = self._gather(source)
         return float(r2_score(targets, self._average(rows, self._threads()), sample_weight=weight))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
 
 class KNeighborsRegressor(NeighbourMeans, NearestQueries):
     r"""Regression by the mean of the k nearest rows.
@@ -145,35 +126,8 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "weights": "k counts rows: a row of weight two is one neighbour of twice the weight, not two neighbours"
-    }
-    _check_exceptions: ClassVar[dict[str, str]] = NeighbourMeans._check_exceptions | {
-        "check_array_api_input": TARGETS_STAY,
-        "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies that of one neighbour",
-        "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies that of one neighbour",
-    }
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsRegressor":
-        """Keep the rows and their targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : array-like of shape (n,) or (n, n_outputs)
-        sample_weight : array-like of shape (n,) or None, default=None
-            A factor of each row's weight; rows of weight zero are left out, and indices of neighbours count the others.
-
-        Returns
-        -------
-        self
-        """
-        self._learn_rows(X, y, sample_weight)
-        return self
-
-    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
-        yield Neighbours.of_table(*self._nearest(rows, self.n_neighbors, threads))
+    _law_exceptions: ClassVar[dict[str, str]] = COUNTS_ROWS
+    _check_exceptions: ClassVar[dict[str, str]] = NeighbourMeans._check_exceptions | COUNTS_ROWS_IN_CHECKS
 
 
 class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
@@ -216,27 +170,6 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RadiusNeighborsRegressor":
-        """Keep the rows and their targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : array-like of shape (n,) or (n, n_outputs)
-        sample_weight : array-like of shape (n,) or None, default=None
-            Weights; a weight of two is the row twice, a row of weight zero is no neighbour.
-
-        Returns
-        -------
-        self
-        """
-        self._learn_rows(X, y, sample_weight)
-        return self
-
-    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
-        return self._find_within(rows, threads)
 
     def _average(self, rows: Rows, threads: int) -> Array:
         means = super()._average(rows, threads)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -248,6 +249,10 @@ class RowsModel(Estimator):
     def _name_metric(self, metric: Metric) -> Any:
         """Return the name under which scikit-learn knows the metric in use."""
         return metric.name if self.metric == "minkowski" else self.metric
+
+    def _find(self, rows: Rows, threads: int) -> Iterator[Any]:
+        """Yield the neighbours that predictions for some queries take, a part of the queries at a time."""
+        raise NotImplementedError  # by number or by radius
 
     def _search(self, threads: int) -> Search:
         """Return the search over the rows of the fit, made at the first query."""

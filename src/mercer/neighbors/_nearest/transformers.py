@@ -26,9 +26,26 @@ class GraphMaker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsModel):
     def _n_features_out(self) -> int:
         return self.n_samples_fit_
 
-    def _learn_rows(self, X: Any) -> None:
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "GraphMaker":
+        """Keep the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         source = self._open_fit(X)
         self._keep(source, self._gather(source)[0], {})
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Rows:
+        """Fit to `X` and return its graph."""
+        return self.fit(X).transform(X)
 
 
 class KNeighborsTransformer(GraphMaker, NearestQueries):
@@ -72,22 +89,6 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     # The graph is one sparse matrix, which a Dask array cannot hold.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
 
-    @fitting
-    def fit(self, X: Any, y: Any = None) -> "KNeighborsTransformer":
-        """Keep the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        self._learn_rows(X)
-        return self
-
     def transform(self, X: Any) -> Rows:
         """Return the graph of the nearest rows of the fit.
 
@@ -102,10 +103,6 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
         """
         graph = self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
         return graph.astype(self._fit_X.dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Rows:
-        """Fit to `X` and return its graph."""
-        return self.fit(X).transform(X)
 
 
 class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
@@ -148,22 +145,6 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     # Lists of any length are joined in memory.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
 
-    @fitting
-    def fit(self, X: Any, y: Any = None) -> "RadiusNeighborsTransformer":
-        """Keep the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        self._learn_rows(X)
-        return self
-
     def transform(self, X: Any) -> Rows:
         """Return the graph of the rows of the fit within the radius.
 
@@ -178,7 +159,3 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
         """
         graph = self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)
         return graph.astype(self._fit_X.dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Rows:
-        """Fit to `X` and return its graph."""
-        return self.fit(X).transform(X)

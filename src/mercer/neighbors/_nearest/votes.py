@@ -1,12 +1,24 @@
-"""Votes and means of neighbours: their weights, and sums over lists of neighbours."""
+"""Votes and means of neighbours: their weights, sums over lists of neighbours, and what models of both share."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._base import fitting
+from mercer._base.parameter import Choice, Function, MetricName, Nothing, attribute, parameter
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
+from mercer.neighbors._nearest.rows_model import TARGETS_STAY, PairMetric, RowsModel
+
+# What a sample weight is where the number of neighbours is fixed: the exceptions of models of k neighbours.
+COUNTS_ROWS = {"weights": "k counts rows: a row of weight two is one neighbour that counts twice, not two neighbours"}
+COUNTS_ROWS_IN_CHECKS = {
+    "check_array_api_input": TARGETS_STAY,
+    "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies that of one neighbour",
+    "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies that of one neighbour",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,3 +147,41 @@ def average(neighbours: Neighbours, targets: Array, weight: Array) -> Array:
             for column in values.T
         ]
     return np.stack(columns, axis=1)
+
+
+class TargetsModel(RowsModel):
+    """A model that predicts from the targets of neighbours."""
+
+    weights: Any = parameter(Choice("uniform", "distance") | Function() | Nothing(), default="uniform")
+    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="p")
+
+    _row_weight: Array = attribute()
+    _stored: ClassVar[dict[str, Stored]] = {"_row_weight": floats("rows | none")}
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TargetsModel":
+        """Keep the rows and their targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : array-like of shape (n,) or (n, n_outputs)
+        sample_weight : array-like of shape (n,) or None, default=None
+            Among k neighbours a factor of each row's vote; within a radius a weight of two is the row twice. Rows of
+            weight zero are left out, and indices of neighbours count the others.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X, y, sample_weight)
+        return self
+
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Open rows and targets, and keep them."""
+        raise NotImplementedError  # labels and numbers are read in different ways
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

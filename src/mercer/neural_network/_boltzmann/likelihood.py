@@ -14,8 +14,7 @@ from scipy.special import logsumexp
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.line_search import search
-from mercer._solver.quasi_newton import inverse_product, is_curved
+from mercer._solver.quasi_newton import step_by_memory
 from mercer._solver.request import run_large
 from mercer._source import Block, Source
 from mercer._types import Array
@@ -220,18 +219,9 @@ def ascend_exactly(
             yield Step(place.objective, state, certificate, {"log_likelihood": place.log_likelihood})
         if certificate.satisfied or n_steps >= max_iter:
             return Solution(state, certificate.satisfied, certificate)
-        direction = -inverse_product(steps, changes, place.gradient)
-        reached = yield from search(loss, place, direction, strong=True)
+        reached, steps, changes = yield from step_by_memory(loss, place, steps, changes, _MEMORY)
         if reached is None:
-            # Without a memory the direction was the gradient itself; otherwise the memory may mislead, and is dropped.
-            if not steps:
-                return Solution(state, False, certificate, "line_search")
-            steps, changes = (), ()
-            continue
-        step, change = reached.parameters - place.parameters, reached.gradient - place.gradient
-        # Only pairs with positive curvature keep the approximate Hessian positive definite.
-        if is_curved(step, change):
-            steps, changes = (*steps, step)[-_MEMORY:], (*changes, change)[-_MEMORY:]
+            return Solution(state, False, certificate, "line_search")
         place, n_steps = reached, n_steps + 1
 
 

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from mercer._base.parameter import Integer, Rule
 from mercer._plain import plain
 from mercer._solver import Solution, Solver
-from mercer._solver.line_search import search
-from mercer._solver.quasi_newton import inverse_product, is_curved
+from mercer._solver.quasi_newton import step_by_memory
 from mercer._solver.vector import inner
 from mercer._types import Array
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem
@@ -68,28 +67,20 @@ def _lbfgs(memory: int, start: Array | FunctionMemoryState) -> Generator[Any, An
         point = yield Evaluate(start)
         state = FunctionMemoryState(start, point.objective, point.gradient, (), (), 0)
     while True:
-        direction = -inverse_product(state.steps, state.changes, state.gradient)
-        # Before any step nothing is known of the scale: the first trial moves by at most one.
-        length = inner(direction, direction) ** 0.5
-        first = 1.0 if state.steps or length <= 1.0 else 1.0 / length
         point = FunctionPoint(state.x, state.value, state.gradient)
-        reached = yield from search(FunctionProblem(), point, direction, first=first, strong=True)
-        if reached is None and not state.steps:
-            return Solution(state, False, certify_gradient(state.gradient), "no lower point")
+        reached, steps, changes = yield from step_by_memory(
+            FunctionProblem(), point, state.steps, state.changes, memory, _guess_length
+        )
         if reached is None:
-            # The memory misleads: start it afresh from here.
-            state = FunctionMemoryState(state.x, state.value, state.gradient, (), (), state.n_steps)
-            continue
-        before, state = state.x, _remember(state, reached, memory)
+            return Solution(state, False, certify_gradient(state.gradient), "no lower point")
+        before = state.x
+        state = FunctionMemoryState(
+            reached.parameters, reached.objective, reached.gradient, steps, changes, state.n_steps + 1
+        )
         yield make_step(state, before)
 
 
-def _remember(state: FunctionMemoryState, reached: FunctionPoint, memory: int) -> FunctionMemoryState:
-    step, change = reached.parameters - state.x, reached.gradient - state.gradient
-    steps, changes = state.steps, state.changes
-    # Only pairs with s . y > 0 keep the approximate inverse Hessian positive definite.
-    if is_curved(step, change):
-        steps, changes = (*steps, step)[-memory:], (*changes, change)[-memory:]
-    return FunctionMemoryState(
-        reached.parameters, reached.objective, reached.gradient, steps, changes, state.n_steps + 1
-    )
+def _guess_length(direction: Array) -> float:
+    """Return a first length that moves by at most one: before any step nothing is known of the scale."""
+    length = inner(direction, direction) ** 0.5
+    return 1.0 if length <= 1.0 else 1.0 / length

@@ -11,7 +11,7 @@ from mercer._base.parameter import Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver
 from mercer._solver.line_search import search
-from mercer._solver.vector import inner
+from mercer._solver.newton import solve_by_products
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem, Hessian, HessianProduct
 from mercer.optim._method import Method, certify_gradient, make_step
 
@@ -100,7 +100,12 @@ def _direct(point: FunctionPoint) -> Generator[Any, Any, tuple[np.ndarray, int]]
     """Return the direction of the step, and how many directions of negative curvature were met."""
     matrix = yield Hessian(point.parameters)
     if matrix is None:
-        return (yield from _conjugate(point))
+
+        def multiply(vector: np.ndarray) -> Generator[Any, Any, np.ndarray]:
+            return (yield HessianProduct(point.parameters, vector))
+
+        step, ended = yield from solve_by_products(multiply, point.gradient)
+        return step, int(ended)
     direction, reflected = yield Dense(lambda: newton_direction(matrix, point.gradient.reshape(-1)))
     return direction.reshape(point.gradient.shape), reflected
 
@@ -123,29 +128,3 @@ def newton_direction(matrix: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarr
     floor = _FLAT * size.max() if size.max() > 0 else 1.0
     shares = (vectors.T @ gradient) / np.maximum(size, floor)
     return -(vectors @ shares), int(np.sum(values < 0))
-
-
-def _conjugate(point: FunctionPoint) -> Generator[Any, Any, tuple[np.ndarray, int]]:
-    """Solve the Newton equation by conjugate gradients, to a residual that shrinks with the gradient (superlinear)."""
-    result = np.zeros_like(point.gradient)
-    residual = -point.gradient
-    direction = residual
-    square = inner(residual, residual)
-    # Stop when |r| <= min(0.25, |g|^(1/2)) |g|: loose far from the minimum, ever tighter near it, which keeps Newton's
-    # superlinear rate (Dembo and Steihaug, 1983).
-    goal = min(0.25, square**0.25) ** 2 * square
-    # In exact arithmetic d steps suffice; rounding may need a few more.
-    for number in range(20 + residual.size):
-        image = yield HessianProduct(point.parameters, direction)
-        curvature = inner(direction, image)
-        if curvature <= 0:
-            # Negative curvature: what was found before it is still a descent direction; at the first step, the gradient
-            # is.
-            return (result if number else direction), 1
-        result = result + square / curvature * direction
-        residual = residual - square / curvature * image
-        previous, square = square, inner(residual, residual)
-        if square <= goal:
-            break
-        direction = residual + square / previous * direction
-    return result, 0

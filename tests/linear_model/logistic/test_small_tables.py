@@ -1,11 +1,10 @@
-"""Newton steps on few rows: the same answers however the rows are stored, and a search where a step is too long."""
+"""Small tables: the same answers however the rows are stored, and a search where a step is too long."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from mercer.linear_model import LogisticRegression
-from mercer.linear_model._logistic import few_rows
 
 
 def make_rows(n=60, d=4):
@@ -16,7 +15,7 @@ def make_rows(n=60, d=4):
 
 @pytest.mark.parametrize("C", [0.1, 10.0, np.inf])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_sparse_rows_take_the_same_steps_one_by_one(C, fit_intercept):
+def test_sparse_rows_take_the_same_steps(C, fit_intercept):
     X, y = make_rows()
     dense = LogisticRegression(C=C, fit_intercept=fit_intercept).fit(X, y)
     sparse = LogisticRegression(C=C, fit_intercept=fit_intercept).fit(csr_array(X), y)
@@ -35,15 +34,6 @@ def test_a_start_from_which_newton_overshoots_ends_at_the_minimum():
     model.fit(X, y)
     assert model.converged_
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-5)
-
-
-def test_many_rows_or_columns_remember_steps_instead(monkeypatch):
-    X, y = make_rows()
-    few = LogisticRegression(tol=1e-8).fit(X, y)
-    monkeypatch.setattr(few_rows, "_HEAVIEST", 0)
-    many = LogisticRegression(tol=1e-8).fit(X, y)
-    assert few.n_iter_[0] < many.n_iter_[0]
-    np.testing.assert_allclose(few.coef_, many.coef_, rtol=1e-6)
 
 
 def test_no_steps_leave_the_start_with_a_certificate():
