@@ -79,7 +79,7 @@ def open_place(
 
             return open_device(X, y, weight, **options)
     if _library(X) == "pyarrow":
-        from mercer._source.file.table_source import open_reader
+        from mercer._source.table.source import open_reader
 
         return open_reader(X, y, weight, columns=columns, **options)
     from mercer._source.file.block_stream import BlockStream

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
+from mercer._source.table import Stream
+from mercer._source.table.table import quote
 from mercer.app.several import TargetModels, list_folders
 from mercer.app.study.positive import choose_positive, find_threshold
-from mercer.app.table import Stream
-from mercer.app.table.table import quote
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
 

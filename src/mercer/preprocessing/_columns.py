@@ -12,8 +12,8 @@ from mercer._base.opening import check_place
 from mercer._source import place_of
 from mercer._source.arrow_values import read_arrow
 from mercer._source.namespace import is_sparse_matrix
+from mercer._source.table.numerals import read_numeral
 from mercer.errors import DataError
-from mercer.preprocessing.numerals import read_numeral
 
 
 def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":

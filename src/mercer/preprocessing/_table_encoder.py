@@ -13,13 +13,13 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import open_source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
+from mercer._source.table.numerals import FORMS
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, integers, labels, members, part, texts
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
 from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding
 from mercer.preprocessing._columns import Columns, open_columns
-from mercer.preprocessing.numerals import FORMS
 
 # Rows are sparse if they have at least this many columns and a smaller share of nonzero entries: they are then smaller
 # and faster.

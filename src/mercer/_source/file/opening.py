@@ -36,7 +36,7 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
         ``subject``, ``targets`` and ``threads``, as in :func:`mercer._source.opening.open_place`.
     """
     if not isinstance(X, str | os.PathLike):
-        from mercer._source.file.table_source import open_table
+        from mercer._source.table.source import open_table
 
         return open_table(X, y, weight, columns=columns, **options)
     path, subject = Path(X), options["subject"]
@@ -55,7 +55,7 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
             from mercer._source.file.sparse_file import SparseFile
 
             return SparseFile(X, y, weight, **options)
-    from mercer._source.file.table_source import open_table_path
+    from mercer._source.table.source import open_table_path
 
     return open_table_path(path, y, weight, columns=columns, **options)
 

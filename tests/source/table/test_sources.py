@@ -13,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from mercer._source.file.table_source import open_table, open_table_path
+from mercer._source.table.source import open_table, open_table_path
 from mercer.cluster import KMeans
 from mercer.decomposition import PCA
 from mercer.errors import DataError

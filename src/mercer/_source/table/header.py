@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mercer.app.study.record import Notice
-from mercer.app.table.table import MOST_COLUMNS, quote
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import MOST_COLUMNS, quote
 from mercer.errors import DataError
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")

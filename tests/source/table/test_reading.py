@@ -12,7 +12,8 @@ import pyarrow
 import pytest
 from pyarrow import feather
 
-from mercer.app.table import guess_roles, read_table
+from mercer._source.table import read_table
+from mercer.app.table import guess_roles
 from mercer.errors import DataError
 
 N = 40

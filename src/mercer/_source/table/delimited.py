@@ -11,11 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mercer._source.file.unpacking import BoundedReader
-from mercer.app.study.record import Notice
-from mercer.app.table.blanks import join_by_tabs, looks_blank_separated, split_blanks
-from mercer.app.table.format import FORMATS, UNPACK, Place
-from mercer.app.table.header import NUMBER, Header, describe_names, find_codes, find_header, holds_values, name_columns
-from mercer.app.table.table import quote
+from mercer._source.table.blanks import join_by_tabs, looks_blank_separated, split_blanks
+from mercer._source.table.format import FORMATS, UNPACK, Place
+from mercer._source.table.header import (
+    NUMBER,
+    Header,
+    describe_names,
+    find_codes,
+    find_header,
+    holds_values,
+    name_columns,
+)
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import quote
 from mercer.errors import DataError
 
 # Spellings of a missing value.

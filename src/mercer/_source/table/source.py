@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._source.block import rows_per_block
-from mercer._source.file.arrow_columns import TableColumns, find_named_columns
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
+from mercer._source.table.columns import TableColumns, find_named_columns
 from mercer.errors import DataError
 
 # Bytes of a record batch.
@@ -194,7 +194,7 @@ class ReaderSource(TableSource):
 def open_table_path(path: Path, y: Any, weight: Any, *, subject: str, targets: str | None, **options: Any) -> Any:
     """Open a table file, or a folder of them."""
     _import_arrow(subject)
-    from mercer._source.file.table_files import TableFiles
+    from mercer._source.table.files import TableFiles
 
     files = TableFiles(path, subject)
     # Labels keep their type; whole numbers in other columns of text files are read as floats.

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.record import Notice
-from mercer.app.table.format import Place, report_damage
-from mercer.app.table.header import find_header
-from mercer.app.table.table import quote
+from mercer._source.table.format import Place, report_damage
+from mercer._source.table.header import find_header
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import quote
 from mercer.errors import DataError
 
 # The deepest nesting of JSON that is parsed, the bytes that are checked at a time, and the brackets as signed bytes.

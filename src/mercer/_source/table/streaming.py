@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mercer.app.study.record import Notice
-from mercer.app.table.arrow_columns import convert_arrow
-from mercer.app.table.column_type import type_columns
-from mercer.app.table.delimited import Dialect, find_dialect, guess_old_encoding, open_batches
-from mercer.app.table.format import Place, find_format, find_place, report_damage
-from mercer.app.table.header import name_columns
-from mercer.app.table.other_formats import (
+from mercer._source.table.column_type import type_columns
+from mercer._source.table.delimited import Dialect, find_dialect, guess_old_encoding, open_batches
+from mercer._source.table.format import Place, find_format, find_place, report_damage
+from mercer._source.table.header import name_columns
+from mercer._source.table.notice import Notice
+from mercer._source.table.other_formats import (
     is_json_list,
     list_parquet_files,
     read_json_blocks,
@@ -24,8 +23,9 @@ from mercer.app.table.other_formats import (
     read_sqlite_blocks,
     validate_table,
 )
-from mercer.app.table.reading import make_frame
-from mercer.app.table.table import quote
+from mercer._source.table.plain_arrow import convert_arrow
+from mercer._source.table.reading import make_frame
+from mercer._source.table.table import quote
 from mercer.errors import DataError
 
 _COLUMN = re.compile(r"In CSV column #(\d+)")
@@ -237,7 +237,7 @@ def read_blocks(
     Parameters
     ----------
     source : str, path or frame
-        As :func:`mercer.app.table.read_table` takes it.
+        As :func:`mercer._source.table.read_table` takes it.
     rows : int
         Approximate number of rows of a frame; delimited text comes in blocks of a few megabytes.
     kinds : dict or None
