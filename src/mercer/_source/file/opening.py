@@ -7,7 +7,7 @@ from typing import Any
 from mercer._source.source import Source
 from mercer.errors import DataError
 
-# Which files hold what, by the ends of their names; those in capitals go through Arrow.
+# Which files hold what, by the ends of their names; those but ``npy`` and ``npz`` are tables.
 KINDS = {
     ".npy": "npy",
     ".npz": "npz",
@@ -20,6 +20,11 @@ KINDS = {
     ".csv.gz": "CSV",
     ".tsv": "TSV",
     ".tsv.gz": "TSV",
+    ".tab": "TSV",
+    ".txt": "text",
+    ".txt.gz": "text",
+    ".dat": "text",
+    ".data": "text",
 }
 
 

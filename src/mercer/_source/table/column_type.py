@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source.table.date_forms import find_forms, is_compact_date
-from mercer._source.table.delimited import MISSING
+from mercer._source.table.dialect import MISSING
 from mercer._source.table.notice import Notice
 from mercer._source.table.numerals import FORMS, read_numeral
 from mercer._source.table.table import quote

@@ -94,8 +94,11 @@ def holds_values(header: Header, records: Sequence[Sequence[str]]) -> bool:
     """Return whether the first record is a row like the others, so that the table has no column names.
 
     All its fields are numbers, or it has a number in every column of numbers and a text that occurs again below in
-    every other column: years may be names, so that numbers alone do not tell.
+    every other column: years may be names, so that numbers alone do not tell. Programs that have no names write the
+    places of the columns, 0, 1, 2...
     """
+    if len(header.names) > 2 and header.names == [str(place) for place in range(len(header.names))]:
+        return False
     if all(NUMBER.fullmatch(name) for name in header.names):
         return True
     rows = [record for record in records[header.place + 1 : header.place + 200] if len(record) == len(header.names)]

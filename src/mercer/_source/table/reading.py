@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mercer._source.table.column_type import type_columns
-from mercer._source.table.delimited import find_dialect, keep_codes, read_delimited
+from mercer._source.table.delimited import read_delimited
+from mercer._source.table.dialect import find_dialect, keep_codes
 from mercer._source.table.format import Place, find_format, find_place, report_damage
 from mercer._source.table.header import describe_names, name_columns
 from mercer._source.table.notice import Notice

@@ -180,6 +180,13 @@ class ParquetSource(TableSource):
                     yield fragment.path, batch
 
 
+class TextSource(TableSource):
+    """Rows of files of delimited text, one file after the other."""
+
+    def batches(self) -> Iterator[tuple[str, Any]]:
+        return self.data.batches(self.columns.names, self.threads > 1)
+
+
 class ReaderSource(TableSource):
     """Rows of a record-batch reader, which can be read once."""
 
@@ -191,7 +198,9 @@ class ReaderSource(TableSource):
             yield "", batch
 
 
-def open_table_path(path: Path, y: Any, weight: Any, *, subject: str, targets: str | None, **options: Any) -> Any:
+def open_table_path(
+    path: Path, y: Any, weight: Any, *, subject: str, targets: str | None, columns: Any = None, **options: Any
+) -> Any:
     """Open a table file, or a folder of them."""
     _import_arrow(subject)
     from mercer._source.table.files import TableFiles
@@ -199,10 +208,19 @@ def open_table_path(path: Path, y: Any, weight: Any, *, subject: str, targets: s
     files = TableFiles(path, subject)
     # Labels keep their type; whole numbers in other columns of text files are read as floats.
     labels = [y] if isinstance(y, str) and targets == "labels" else []
-    data = files.open(labels)
-    kind = ParquetSource if files.kind == "Parquet" else TableSource
+    named = [name for given in (y, weight) for name in (given if isinstance(given, list | tuple) else [given])]
+    data = files.open(labels, None if columns is None else [*columns, *named])
+    kind = {"Parquet": ParquetSource, "Arrow": TableSource}.get(files.kind, TextSource)
     source = kind(
-        data, data.schema, y, weight, subject=subject, targets=targets, description=files.description, **options
+        data,
+        data.schema,
+        y,
+        weight,
+        subject=subject,
+        targets=targets,
+        columns=columns,
+        description=files.description,
+        **options,
     )
     # The metadata of Parquet and Arrow files give the number of rows; that of text files takes a pass.
     if files.kind in ("Parquet", "Arrow"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source.table import numerals
-from mercer._source.table.delimited import MISSING as BLANKS
+from mercer._source.table.dialect import MISSING as BLANKS
 from mercer.app.deploy.codes import CYCLES, MISSING, OTHER, list_codes
 from mercer.app.deploy.formula import Formula, list_single
 from mercer.app.deploy.python_pieces import BODIES, HEAD, RUNTIME
