@@ -79,9 +79,9 @@ def open_place(
 
             return open_device(X, y, weight, **options)
     if _library(X) == "pyarrow":
-        from mercer._source.table.source import open_reader
+        from mercer._source.table.source import open_table
 
-        return open_reader(X, y, weight, columns=columns, **options)
+        return open_table(X, y, weight, columns=columns, **options)
     from mercer._source.file.block_stream import BlockStream
 
     # Blocks carry their targets: an array beside them could not be matched to rows that come in unknown lengths.

@@ -25,7 +25,6 @@ from mercer._source.table.table import quote
 from mercer.errors import DataError
 
 # Spellings of a missing value.
-# Spellings of a missing value.
 MISSING = [
     "",
     "NA",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._source.file.opening import KINDS, kind_of
+from mercer._source.table.batches import DatasetBatches, ParquetBatches
 from mercer._source.table.text_files import TextFiles
 from mercer.errors import DataError
 
@@ -57,7 +58,7 @@ class TableFiles:
         return next(iter(kinds))
 
     def open(self, labels: list[str], columns: Any = None) -> Any:
-        """Open an Arrow dataset, or text files, whose `columns` are read; `labels` keep the type of their values."""
+        """Open the files as record batches; of text files `columns` are read, and `labels` keep the type of values."""
         import pyarrow
 
         if self.kind not in _FORMATS:
@@ -65,7 +66,8 @@ class TableFiles:
         try:
             data = self._open_dataset()
             self._check_schemas(data)
-            return data
+            kind = ParquetBatches if self.kind == "Parquet" else DatasetBatches
+            return kind(data, data.schema, data.count_rows())
         except (pyarrow.ArrowException, OSError) as error:
             self._refuse(f"{self.description} cannot be read ({error}).")
 

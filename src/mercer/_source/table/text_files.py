@@ -26,7 +26,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class TextFiles:
-    """Files of delimited text with the same columns.
+    """Files of delimited text with the same columns, as record batches; see `mercer._source.table.batches`.
 
     Parameters
     ----------
@@ -48,6 +48,9 @@ class TextFiles:
     forms : dict
         How numbers are written in columns where that is not plain, as an example such as ``"1,234.5"``.
     """
+
+    restartable = True
+    n_rows = None
 
     def __init__(
         self, files: list[Path], root: Path, subject: str, labels: list[str], columns: list[str] | None
