@@ -1,5 +1,7 @@
 """Encode a table of mixed columns as numbers: the first step of a model that takes whole tables."""
 
+import warnings
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,8 +20,9 @@ from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, integers, labels, members, part, texts
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
-from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding
+from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding, summarise
 from mercer.preprocessing._columns import Columns, open_columns
+from mercer.preprocessing._summaries import MOST, start_summary
 
 # Rows are sparse if they have at least this many columns and a smaller share of nonzero entries: they are then smaller
 # and faster.
@@ -152,7 +155,7 @@ class TableEncoder(Basis):
         kinds = self._find_kinds(columns)
         # The driver needs a source. A frame is not one, so that a column of row indices stands in for it.
         source = open_source(np.arange(columns.n_rows, dtype=np.float64)[:, None], threads=self._threads())
-        outcome = self._drive(lambda start: self._learn(columns, kinds), source)
+        outcome = self._drive(lambda start: self._learn([columns], kinds), source)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
@@ -179,30 +182,55 @@ class TableEncoder(Basis):
             )
         return str(key)
 
-    def _learn(self, columns: Columns, kinds: dict[str, str]) -> Solver:
-        """Learn the coding of every column, as a solver."""
-        codings: list[Any] = []
-        for index, kind in enumerate(kinds.values()):
-            coding = yield Dense(partial(self._learn_coding, columns, index, kind))
-            codings.append(coding)
+    def _learn(self, blocks: Iterable[Columns], kinds: dict[str, str]) -> Solver:
+        """Summarise every column block by block, and learn its coding, as a solver."""
+        summaries = [start_summary(kind) for kind in kinds.values()]
+        for columns in blocks:
+            yield Dense(partial(self._summarise, summaries, columns, list(kinds.values())))
+        codings = tuple(
+            self._learn_coding(summary, kind) for summary, kind in zip(summaries, kinds.values(), strict=True)
+        )
+        self._tell_errors(kinds, summaries)
         certificate = Certificate.none(_DEFINED)
-        state = (tuple(kinds.values()), tuple(codings))
+        state = (tuple(kinds.values()), codings)
         yield Step(0.0, state, certificate)
         return Solution(state, True, certificate)
 
-    def _learn_coding(self, columns: Columns, index: int, kind: str) -> Any:
-        """Learn the coding of one column; None if it is ignored."""
-        if kind.startswith("number"):
-            return NumberCoding.learn(columns, index, self.missing, kind.removeprefix("number").strip() or None)
-        if kind.startswith("date"):
-            form = kind.removeprefix("date").strip() or None
-            return DateCoding.learn(columns, index, self.missing, self.dates, form)
-        if kind == "text":
-            return TextCoding.learn(columns, index, self.texts, self.min_frequency, self.text_values == "tfidf")
-        if kind == "category":
-            coded = self.categories == "code"
-            return CategoryCoding.learn(columns, index, self.missing, coded, self.min_frequency, self.max_categories)
+    def _summarise(self, summaries: list[Any], columns: Columns, kinds: list[str]) -> None:
+        """Add the columns of a block to their summaries, on all threads."""
+
+        def add(index: int) -> None:
+            if summaries[index] is not None:
+                summarise(summaries[index], columns, index, kinds[index])
+
+        run_numbered(add, len(kinds), self._threads(), lambda done: None)
+
+    def _learn_coding(self, summary: Any, kind: str) -> Any:
+        """Learn the coding of one column from its summary; None if it is ignored."""
+        name, _, form = kind.partition(" ")
+        match name:
+            case "number":
+                return NumberCoding.learn(summary, self.missing, form or None)
+            case "date":
+                return DateCoding.learn(summary, self.missing, self.dates, form or None)
+            case "text":
+                return TextCoding.learn(summary, self.texts, self.min_frequency, self.text_values == "tfidf")
+            case "category":
+                coded = self.categories == "code"
+                return CategoryCoding.learn(summary, self.missing, coded, self.min_frequency, self.max_categories)
         return None
+
+    def _tell_errors(self, kinds: dict[str, str], summaries: list[Any]) -> None:
+        """Warn of columns with more different values than are counted exactly."""
+        for (name, kind), summary in zip(kinds.items(), summaries, strict=True):
+            error = 0 if summary is None else summary.error
+            if not error or (kind.split()[0] in ("number", "date") and self.missing == "keep"):
+                continue
+            what = f"the median is exact to {error:.1e} of its value"
+            if kind.split()[0] in ("category", "text"):
+                what = f"counts of its categories or words may be {error} too small; raise min_frequency above that"
+            message = f"TableEncoder: column {name!r} has more than {MOST} different values, so that {what}."
+            warnings.warn(message, UserWarning, stacklevel=4)
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         kinds, codings = state

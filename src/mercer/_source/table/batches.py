@@ -1,6 +1,6 @@
 """Tables as Arrow record batches: datasets, scanners, Parquet files, readers, and frames that follow one another.
 
-Each has a `schema`, its `files` (none if it is not in files), `n_rows`, the number of its rows where that is known before
+Each has a `schema`, its `files` (none if it is not in files), the number of its rows as `n_rows` if it is known before
 a pass, and `batches`, which begins a pass. `restartable` says whether there can be a second one.
 """
 
