@@ -26,6 +26,8 @@ def place_of(X: Any, y: Any = None) -> str:
         return "file"
     # The name of the library decides, so that none has to be imported.
     library = type(X).__module__.split(".")[0]
+    if library == "mercer" and hasattr(X, "encode"):
+        return X.place
     if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) in ("dask", "distributed")):
         return "dask"
     if library == "pyarrow":
@@ -65,6 +67,9 @@ def open_place(
         Of tables, the columns to read as features; None for all but targets and weights.
     """
     options: dict[str, Any] = {"subject": subject, "targets": targets, "threads": threads}
+    # A table that a transformer encodes as it is read.
+    if hasattr(X, "encode") and _library(X) == "mercer":
+        return X.open(y, weight, **options)
     match place:
         case "file":
             from mercer._source.file.opening import open_file

@@ -301,3 +301,19 @@ class TextCoding:
             return [1.0] * len(held)
         numbers = np.array([counts[place] for place in held]) * self.weights[held]
         return (numbers / np.sqrt(numbers @ numbers)).tolist()
+
+
+def learn_coding(encoder: Any, summary: Any, kind: str) -> Any:
+    """Learn the coding of a column from its summary, as a TableEncoder says; None if the column is ignored."""
+    name, _, form = kind.partition(" ")
+    match name:
+        case "number":
+            return NumberCoding.learn(summary, encoder.missing, form or None)
+        case "date":
+            return DateCoding.learn(summary, encoder.missing, encoder.dates, form or None)
+        case "text":
+            return TextCoding.learn(summary, encoder.texts, encoder.min_frequency, encoder.text_values == "tfidf")
+        case "category":
+            limits = encoder.min_frequency, encoder.max_categories
+            return CategoryCoding.learn(summary, encoder.missing, encoder.categories == "code", *limits)
+    return None

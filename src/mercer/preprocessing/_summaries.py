@@ -4,6 +4,7 @@ Values are counted exactly as long as there are at most `MOST` different ones in
 rounded to fewer binary digits, and rare categories and words are dropped; `error` says how far the result may be off.
 """
 
+import warnings
 from collections import Counter
 from typing import Any
 
@@ -173,3 +174,16 @@ def start_summary(kind: str) -> Any:
         case "category" | "text":
             return NameSummary()
     return None
+
+
+def warn_of_errors(kinds: dict[str, str], summaries: list[Any], keep: bool) -> None:
+    """Warn of columns with more different values than are counted exactly; with `keep` no median is used."""
+    for (name, kind), summary in zip(kinds.items(), summaries, strict=True):
+        numeric = kind.split()[0] in ("number", "date")
+        if summary is None or not summary.error or (numeric and keep):
+            continue
+        what = f"the median is exact to {summary.error:.1e} of its value"
+        if not numeric:
+            what = f"counts of its categories or words may be {summary.error} too small; raise min_frequency above that"
+        message = f"TableEncoder: column {name!r} has more than {MOST} different values, so that {what}."
+        warnings.warn(message, UserWarning, stacklevel=4)

@@ -184,9 +184,12 @@ def test_whole_numbers_at_the_head_of_a_text_file_do_not_decide_for_its_tail(tmp
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [
-        (["x"] * 9, r"text or categories \(string\) in column 'bad'; encode them as numbers"),
+        (
+            ["x"] * 9,
+            r"text or categories \(string\) in column 'bad'; encode the table by .*TableEncoder",
+        ),
         (pyarrow.array(["x"] * 9).dictionary_encode(), "text or categories .* in column 'bad'"),
-        ([datetime.date(2020, 1, 1)] * 9, r"times \(date32.*in column 'bad'; turn them into numbers"),
+        ([datetime.date(2020, 1, 1)] * 9, r"times \(date32.*in column 'bad'; encode the table by .*TableEncoder"),
         ([datetime.datetime(2020, 1, 1)] * 9, r"times \(timestamp.*in column 'bad'"),
         ([[1, 2]] * 9, "nested values .* in column 'bad'"),
         ([1.0] * 4 + [None] + [2.0] * 4, r"NaN; it is in column 'bad', row 4 of .*rows\.parquet"),

@@ -117,9 +117,9 @@ def test_a_later_block_may_change_the_encoding_or_begin_quoted_lines(tmp_path):
 @pytest.mark.parametrize(
     ("head", "tail", "sentence"),
     [
-        ("1,2\n", "3,x\n", rf"column 'b' holds numbers at its head, but row {MANY} has 'x'. Correct it, write NA"),
-        ("1,true\n", "3,maybe\n", rf"column 'b' holds booleans at its head, but row {MANY} has 'maybe'"),
-        ('1,"1,000"\n', "3,x\n", rf"column 'b' holds numbers at its head, but row {MANY} has 'x'"),
+        ("1,2\n", "3,x\n", rf"column 'b' holds numbers, but row {MANY} has 'x'. Correct it, write NA"),
+        ("1,true\n", "3,maybe\n", rf"column 'b' holds booleans, but row {MANY} has 'maybe'"),
+        ('1,"1,000"\n', "3,x\n", rf"column 'b' holds numbers, but row {MANY} has 'x'"),
         ("1,2\n", "3,4,5\n", "line `3,4,5` has 3 fields, the first line 2. Correct it"),
     ],
 )
@@ -131,7 +131,7 @@ def test_a_value_that_contradicts_the_head_is_told_by_file_column_and_row(tmp_pa
 
 def test_a_word_among_numbers_at_the_head_is_no_gap(tmp_path):
     path = write(tmp_path, "a,b\n" + "1,2\n" * 50 + "3,none so far\n")
-    with pytest.raises(DataError, match=r"column 'b' holds numbers at its head, but row 50 has 'none so far'"):
+    with pytest.raises(DataError, match=r"column 'b' holds numbers, but row 50 has 'none so far'"):
         opened(path).n_rows  # noqa: B018
 
 

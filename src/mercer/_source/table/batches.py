@@ -5,7 +5,7 @@ a pass, and `batches`, which begins a pass. `restartable` says whether there can
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 # Bytes of a record batch.
 _BATCH_BYTES = 8 * 2**20
@@ -22,8 +22,8 @@ class DatasetBatches:
     """An Arrow dataset, a scanner, or a table in memory."""
 
     restartable = True
-    # Text columns that hold numbers or dates, and how these are written.
-    forms: dict[str, str] = {}
+    # Columns of texts that are numbers or dates, and how they are written; other formats than text have types.
+    kinds: ClassVar[dict[str, str]] = {}
 
     def __init__(self, data: Any, schema: Any, n_rows: int | None) -> None:
         self.data = data

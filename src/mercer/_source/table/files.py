@@ -57,12 +57,16 @@ class TableFiles:
             )
         return next(iter(kinds))
 
-    def open(self, labels: list[str], columns: Any = None) -> Any:
-        """Open the files as record batches; of text files `columns` are read, and `labels` keep the type of values."""
+    def open(self, labels: list[str], columns: Any = None, kinds: dict[str, str] | None = None) -> Any:
+        """Open the files as record batches.
+
+        Of text files `columns` are read, all if None; `labels` keep the type of their values; and `kinds` are those of
+        columns for an encoder, which takes texts too.
+        """
         import pyarrow
 
         if self.kind not in _FORMATS:
-            return TextFiles(self.files, self.path, self.subject, labels, columns)
+            return TextFiles(self.files, self.path, self.subject, labels, columns, kinds)
         try:
             data = self._open_dataset()
             self._check_schemas(data)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mercer._source.block import rows_per_block
+from mercer._source.block import rows_per_block, rows_per_sparse_block
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import RowValues, open_row_values
@@ -31,6 +31,8 @@ class TableSource(SequentialSource):
         Targets may also be a list of column names.
     columns : list of str or None
         The features; None for all columns but targets and weights.
+    encode : Encoding or None
+        Turns the features into numbers; None takes numbers only.
     """
 
     place = "file"
@@ -46,9 +48,11 @@ class TableSource(SequentialSource):
         targets: str | None,
         threads: int,
         columns: Any = None,
+        encode: Any = None,
     ) -> None:
         super().__init__()
         self.table = table
+        self.encode = encode
         self.restartable = table.restartable
         # A reader is a stream, as other things are that can be read once.
         self.place = "file" if table.restartable else "stream"
@@ -57,7 +61,14 @@ class TableSource(SequentialSource):
         self.description = description
         schema = table.schema
         self.columns = TableColumns.choose(
-            schema, y, weight, targets=targets, wanted=columns, subject=subject, description=description
+            schema,
+            y,
+            weight,
+            targets=targets,
+            wanted=columns if encode is None else encode.columns,
+            encoded=encode is not None,
+            subject=subject,
+            description=description,
         )
         self.beside = {
             name: self._open_row_values(given, name, schema)
@@ -67,8 +78,12 @@ class TableSource(SequentialSource):
         self.rule.read(0, *self._parts(self.columns.nothing(schema), 0))
         self.dtype, self.n_features = self.rule.dtype, self.rule.n_features
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
-        self.feature_names = self.columns.features
+        self.is_sparse = self.rule.is_sparse
+        self.feature_names = self.columns.features if encode is None else list(encode.names)
         self.block_rows = rows_per_block(self.n_features)
+        if self.is_sparse:
+            # As many stored values as rows of the table have columns, and as many rows as a large table has.
+            self.block_rows = rows_per_sparse_block(2**20, 2**20 * len(self.columns.features), self.n_features)
         # The first row of each file read so far, and its name, for errors.
         self.files: list[tuple[int, str]] = []
         # The metadata of Parquet and Arrow files give the number of rows; that of text files takes a pass.
@@ -126,7 +141,12 @@ class TableSource(SequentialSource):
             y = self.columns.read_targets(batch)
         if self.columns.weight is not None:
             weight = self.columns.read_weight(batch)
-        return self.columns.rows(batch), y, weight
+        if self.encode is None:
+            return self.columns.rows(batch), y, weight
+        features = batch.select(self.columns.features)
+        if batch.num_rows == 0:
+            return self.encode.nothing(features.schema), y, weight
+        return self.encode(features, self.locate(start)), y, weight
 
     def locate(self, row: int) -> str:
         place = bisect.bisect_right([first for first, _ in self.files], row) - 1
@@ -143,7 +163,15 @@ class TableSource(SequentialSource):
 
 
 def open_table_path(
-    path: Path, y: Any, weight: Any, *, subject: str, targets: str | None, columns: Any = None, **options: Any
+    path: Path,
+    y: Any,
+    weight: Any,
+    *,
+    subject: str,
+    targets: str | None,
+    columns: Any = None,
+    encode: Any = None,
+    **options: Any,
 ) -> TableSource:
     """Open a table file, or a folder of them."""
     _import_arrow(subject)
@@ -153,21 +181,38 @@ def open_table_path(
     # Labels keep their type; whole numbers in other columns of text files are read as floats.
     labels = [y] if isinstance(y, str) and targets == "labels" else []
     named = [name for given in (y, weight) for name in (given if isinstance(given, list | tuple) else [given])]
+    needed = columns if encode is None else encode.columns
+    table = files.open(labels, None if needed is None else [*needed, *named], None if encode is None else encode.kinds)
     options |= {"subject": subject, "targets": targets, "columns": columns, "description": files.description}
-    return TableSource(files.open(labels, None if columns is None else [*columns, *named]), y, weight, **options)
+    return TableSource(table, y, weight, encode=encode, **options)
 
 
 def open_table(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) -> TableSource:
     """Open a pyarrow Dataset, Scanner, Table, RecordBatch or RecordBatchReader."""
+    description = find_description(X)
+    return TableSource(open_batches(X, subject), y, weight, subject=subject, description=description, **options)
+
+
+def find_description(X: Any) -> str:
+    """Return what rows outside of memory are called in errors."""
+    if isinstance(X, str | os.PathLike):
+        return f"the file {os.fspath(X)}"
+    library = type(X).__module__.split(".")[0]
+    return f"the pyarrow {type(X).__name__}" if library == "pyarrow" else f"the {type(X).__name__} of blocks"
+
+
+def open_batches(X: Any, subject: str, kinds: dict[str, str] | None = None) -> Any:
+    """Return a table file or an object of pyarrow as record batches; `kinds` are those of columns of text files."""
     _import_arrow(subject)
-    description = f"the pyarrow {type(X).__name__}"
-    return TableSource(open_batches(X), y, weight, subject=subject, description=description, **options)
-
-
-def open_batches(X: Any) -> DatasetBatches:
-    """Return an object of pyarrow as record batches."""
     from pyarrow import dataset
 
+    if isinstance(X, str | os.PathLike):
+        from mercer._source.table.files import TableFiles
+
+        path = Path(X)
+        if not path.exists():
+            raise DataError(f"{subject}: there is no file or folder {path}. Check its name.")
+        return TableFiles(path, subject).open([], None, kinds)
     if hasattr(X, "read_next_batch"):
         return ReaderBatches(X)
     if isinstance(X, dataset.Scanner):

@@ -40,6 +40,10 @@ class TextFiles:
         have a fraction.
     columns : list of str or None
         The columns that will be read; None means all.
+    encoded : dict of str to str, or None
+        Kinds of columns for an encoder, which takes texts too: ``"number"``, ``"date"``, ``"truth"`` (booleans) and
+        ``"numeral"`` (categories that are numbers) are read as such, columns of other kinds as texts. None is for
+        estimators that take numbers only.
 
     Attributes
     ----------
@@ -47,15 +51,25 @@ class TextFiles:
         Of the record batches: numbers, booleans, times and texts.
     forms : dict
         How numbers are written in columns where that is not plain, as an example such as ``"1,234.5"``.
+    kinds : dict
+        Columns of texts that an encoder has to read: ``"number 1,234.5"``, ``"date %d.%m.%Y"``.
     """
 
     restartable = True
     n_rows = None
 
     def __init__(
-        self, files: list[Path], root: Path, subject: str, labels: list[str], columns: list[str] | None
+        self,
+        files: list[Path],
+        root: Path,
+        subject: str,
+        labels: list[str],
+        columns: list[str] | None,
+        encoded: dict[str, str] | None = None,
     ) -> None:
         self.subject = subject
+        self.encoded = encoded
+        self.kinds: dict[str, str] = {}
         self.files = [str(file) for file in files]
         self.keys = _find_keys(files, root)
         with _name_reader(self.subject):
@@ -102,15 +116,16 @@ class TextFiles:
 
         place, dialect = self.texts[0]
         wanted = [name for name in dialect.names if columns is None or name in columns or name in labels]
-        codes = dict.fromkeys(dialect.codes, pyarrow.string())
+        types = {name: _find_encoded_type(kind) for name, kind in (self.encoded or {}).items() if name in wanted}
+        codes = dict.fromkeys(dialect.codes, pyarrow.string()) | types
         head = next(iter(read_batches(place, dialect, codes, wanted)), None)
         fields = []
         for name in dialect.names:
             kind = pyarrow.float64() if name in wanted else pyarrow.string()
             # A file without rows says nothing of its columns.
             if name in wanted and head is not None and head.num_rows:
-                kind = head.schema.field(name).type
-                if name not in labels:
+                kind = types.get(name, head.schema.field(name).type)
+                if name not in labels and name not in types:
                     kind = self._find_type(name, kind, head.column(name), dialect)
             fields.append(pyarrow.field(name, kind))
         for name in self.keys[0]:
@@ -133,12 +148,17 @@ class TextFiles:
         from mercer._source.table.column_type import type_columns
 
         plain, typing = type_columns(pandas.DataFrame({name: column.to_pylist()}))
+        form = typing.forms.get(name, "")
         match plain[name].dtype.kind:
-            case "f" | "i":
-                self.forms[name] = typing.forms.get(name, "")
+            case "f" | "i" if self.encoded is None or not form:
+                self.forms[name] = form
                 return pyarrow.float64()
-            case "M":
+            case "f" | "i":
+                self.kinds[name] = f"number {form}"
+            case "M" if self.encoded is None:
                 return pyarrow.timestamp("s")
+            case "M":
+                self.kinds[name] = f"date {form}"
         return kind
 
     def batches(self, names: list[str], threads: bool) -> Iterator[tuple[str, Any]]:
@@ -192,9 +212,9 @@ class TextFiles:
         return refuse
 
     def _raise(self, file: str, name: str, kind: str, row: int, text: str) -> NoReturn:
-        """Raise the error that a value contradicts the kind that its column has at the head of the table."""
+        """Raise the error that a value contradicts the kind of its column."""
         raise DataError(
-            f"{file}: column {name!r} holds {kind} at its head, but row {row} has {text[:60]!r}. Correct it, write NA "
+            f"{file}: column {name!r} holds {kind}, but row {row} has {text[:60]!r}. Correct it, write NA "
             f"if it is unknown, or encode the column as categories with TableEncoder."
         )
 
@@ -212,6 +232,14 @@ def _name_reader(subject: str) -> Iterator[None]:
         if str(error).startswith(f"{subject}: "):
             raise
         raise DataError(f"{subject}: {error}") from None
+
+
+def _find_encoded_type(kind: str) -> Any:
+    """Return the Arrow type as which a column of a known kind is read for an encoder."""
+    import pyarrow
+
+    numbers = {"number": pyarrow.float64(), "numeral": pyarrow.float64()}
+    return (numbers | {"truth": pyarrow.bool_(), "date": pyarrow.timestamp("us")}).get(kind, pyarrow.string())
 
 
 def _fits(text: str, kind: Any, decimal: str) -> bool:
