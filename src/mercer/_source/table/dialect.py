@@ -10,7 +10,7 @@ from typing import Any
 
 from mercer._source.file.unpacking import BoundedReader
 from mercer._source.table.blanks import looks_blank_separated, split_blanks
-from mercer._source.table.format import FORMATS, UNPACK, Place
+from mercer._source.table.format import FORMATS, UNPACK, Place, find_wide_encoding
 from mercer._source.table.header import (
     NUMBER,
     Header,
@@ -21,7 +21,7 @@ from mercer._source.table.header import (
     name_columns,
 )
 from mercer._source.table.notice import Notice
-from mercer._source.table.table import quote
+from mercer._source.table.table import MOST_COLUMNS, quote
 from mercer.errors import DataError
 
 # Spellings of a missing value.
@@ -45,6 +45,9 @@ MISSING = [
 ]
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "blanks"}
 _CHARACTERS = (",", "\t", ";", "|")
+_NO_DELIMITERS = str.maketrans("", "", "".join(_CHARACTERS))
+# Delimiters of a line that is not split any more: its fields would take 60 times its bytes. Quoted texts have some too.
+_MOST_FIELDS = 2_000_000
 # Bytes from which the dialect is guessed, and bytes of a buffer of unpacked text.
 _SAMPLE = 2**18
 _BUFFER = 2**20
@@ -160,9 +163,8 @@ def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[s
             raise DataError(
                 f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
             ) from None
-    # A byte order mark: FF FE or FE FF begins a file in UTF-16.
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16", [Notice("note", "the table", "The file is encoded in UTF-16.")]
+    if (wide := find_wide_encoding(sample[:4096])) is not None:
+        return wide, [Notice("note", "the table", f"The file is encoded in {wide[:6].upper()}.")]
     # Text in another encoding is rarely valid UTF-8, so the attempt is a test.
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
@@ -198,6 +200,12 @@ def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, li
     if given is not None and len(given) != 1:
         raise DataError(
             f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
+        )
+    widest = max(len(line) - len(line.translate(_NO_DELIMITERS)) for line in text.split("\n"))
+    if widest > _MOST_FIELDS:
+        raise DataError(
+            f"{place.name}: a table may have at most {MOST_COLUMNS} columns; a line has {widest} delimiters. Write one "
+            f"row a line, with rows and columns exchanged if need be."
         )
     tried = {}
     for delimiter in _CHARACTERS if given is None else dict.fromkeys([given, *_CHARACTERS]):

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from mercer._source.table.bounds import check_packed_text
 from mercer._source.table.column_type import type_columns
 from mercer._source.table.delimited import read_delimited
 from mercer._source.table.dialect import find_dialect, keep_codes
@@ -80,6 +81,8 @@ def read_table(
                 dialect = find_dialect(place, delimiter, encoding, kind == "gzip", mark)
                 _check_wanted(place.name, dialect.names, columns)
                 dialect = keep_codes(dialect, kinds or {})
+                if dialect.compressed:
+                    check_packed_text(place, dialect)
                 kinds = dict.fromkeys(dialect.codes, "category") | (kinds or {})
                 content, notices = read_delimited(place, dialect, list(columns) if columns else None)
         else:
