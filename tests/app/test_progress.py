@@ -8,11 +8,12 @@ import pandas
 import pytest
 
 import mercer
+from mercer._source.table import read_table
 from mercer.app.forecast import forecast_study
 from mercer.app.options import Options
 from mercer.app.progress import Progress
 from mercer.app.study.clock import Clock, ProgressEvent
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 
 
 def test_the_first_line_comes_at_once_and_others_rarely(capsys):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
-from mercer.app.table import guess_roles, read_table
+from mercer._source.table import read_table
+from mercer.app.table import guess_roles
 from mercer.datasets import load_failures, load_rents, load_visitors
 from mercer.mixture import GaussianMixture
 

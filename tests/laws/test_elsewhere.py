@@ -123,6 +123,7 @@ SOLVERS_OF_ONE_PASS = {
     "IncrementalPCA": {"auto"},
     "BayesianRidge": {"auto"},
     "FourierBasis": {"auto"},
+    "TableEncoder": {"auto"},
     "GaussianConditionalRegressor": {"auto"},
     "Lasso": {"auto"},
     "ElasticNet": {"auto"},

@@ -26,6 +26,8 @@ def place_of(X: Any, y: Any = None) -> str:
         return "file"
     # The name of the library decides, so that none has to be imported.
     library = type(X).__module__.split(".")[0]
+    if library == "mercer" and hasattr(X, "encode"):
+        return X.place
     if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) in ("dask", "distributed")):
         return "dask"
     if library == "pyarrow":
@@ -65,6 +67,9 @@ def open_place(
         Of tables, the columns to read as features; None for all but targets and weights.
     """
     options: dict[str, Any] = {"subject": subject, "targets": targets, "threads": threads}
+    # A table that a transformer encodes as it is read.
+    if hasattr(X, "encode") and _library(X) == "mercer":
+        return X.open(y, weight, **options)
     match place:
         case "file":
             from mercer._source.file.opening import open_file
@@ -79,9 +84,9 @@ def open_place(
 
             return open_device(X, y, weight, **options)
     if _library(X) == "pyarrow":
-        from mercer._source.file.table_source import open_reader
+        from mercer._source.table.source import open_table
 
-        return open_reader(X, y, weight, columns=columns, **options)
+        return open_table(X, y, weight, columns=columns, **options)
     from mercer._source.file.block_stream import BlockStream
 
     # Blocks carry their targets: an array beside them could not be matched to rows that come in unknown lengths.

@@ -107,8 +107,8 @@ def study_table(
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.0, options.budget))
     # These modules take two seconds to load, so that the first word comes before them.
+    from mercer._source.table import read_table
     from mercer.app.several import split_targets, study_each
-    from mercer.app.table import read_table
 
     given = _list_given_roles(options)
     kinds = {column: role for column, role in given.items() if role in ("number", "category", "date", "text")}
@@ -186,7 +186,7 @@ def _refuse_duration(table: Any, options: Options) -> None:
 
 def _settle_costs(options: Options, table: Any, roles: Any) -> Options:
     """Return the options with their costs as a matrix of actions by classes."""
-    from mercer.app.table.column_type import spell_categories
+    from mercer._source.table.column_type import spell_categories
 
     if options.costs is None:
         return options

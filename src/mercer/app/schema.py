@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
+from mercer._source.table import Stream
+from mercer._source.table.table import quote
 from mercer.app.several import TargetModels, list_folders
 from mercer.app.study.positive import choose_positive, find_threshold
-from mercer.app.table import Stream
-from mercer.app.table.table import quote
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
-
-_NUMERALS = frozenset("0123456789.+-e")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Schema:
                 f"{name}: the file holds {type(model).__name__}, which does not know the columns of a table. Give the "
                 f"model.mercer that `mercer run` wrote, or use mercer.load in Python."
             )
-        return cls({str(name): _find_kind(encoder, place) for place, name in enumerate(encoder.feature_names_in_)})
+        return cls(encoder.find_reading_kinds())
 
 
 def find_encoder(model: Any) -> Any:
@@ -54,33 +52,6 @@ def count_new_categories(model: Any, frame: Any) -> dict[str, dict[str, int]]:
     for encoder in filter(None, map(find_encoder, models)):
         counts |= encoder.count_new_categories(frame)
     return counts
-
-
-def _find_kind(encoder: Any, place: int) -> str:
-    """Return the kind of a column; categories that were numbers or booleans in the table are read as such again."""
-    kind = encoder.kinds_[place]
-    if kind in ("date", "number"):
-        # As in the training table: 3/4 alone does not tell whether the day or the month comes first, and 1.234 alone
-        # not whether the point separates thousands.
-        form = encoder._codings[place].form
-        return f"{kind} {form}" if form else kind
-    if kind != "category":
-        return kind
-    names = set(encoder.categories_[place])
-    if names and names <= {"True", "False"}:
-        return "truth"
-    return "numeral" if names and all(map(_is_numeral, names)) else kind
-
-
-def _is_numeral(name: str) -> bool:
-    """Return whether the name of a category is that of a number: 7, but not 007, nor more digits than a float has."""
-    if not set(name) <= _NUMERALS or not name[-1:].isdigit():
-        return False
-    try:
-        value = float(name)
-    except ValueError:
-        return False
-    return name in (repr(value), str(int(value)) if value.is_integer() and abs(value) < 2.0**53 else "")
 
 
 def load_models(path: str) -> tuple[Any, Schema]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer.preprocessing._columns import Columns, Tokens
+from mercer.preprocessing._summaries import DateSummary, NameSummary, NumberSummary, count_names
 
 # Seconds of a day.
 _DAY = 86_400.0
@@ -26,6 +27,24 @@ def list_words(text: str | None) -> list[str]:
     if isinstance(text, Tokens):
         return list(text.words)
     return _WORD.findall(text.lower()) if text else []
+
+
+def summarise(summary: Any, columns: Columns, index: int, kind: str) -> None:
+    """Add a column of a block of rows to the summary for its kind; the kind may end with a form."""
+    name, _, form = kind.partition(" ")
+    match name:
+        case "number":
+            summary.add(columns.values(index, form or None))
+        case "date":
+            summary.add(columns.seconds(index, form or None) / _DAY)
+        case "category":
+            summary.add(*count_names(columns, index))
+        case "text":
+            texts = columns.texts(index)
+            counts: Counter[str] = Counter()
+            for text in texts:
+                counts.update(find_words(text))
+            summary.add(counts, len(texts), 0)
 
 
 def find_words(text: str | None) -> set[str]:
@@ -48,12 +67,9 @@ class NumberCoding:
     density: ClassVar[float] = 1.0
 
     @classmethod
-    def learn(cls, columns: Columns, index: int, missing: str, form: str | None = None) -> "NumberCoding":
-        values = columns.values(index, form)
-        unknown = np.isnan(values)
-        known = values[~unknown] if unknown.any() else values
-        fill = float(np.median(known)) if missing != "keep" and len(known) else 0.0
-        return cls(np.nan if missing == "keep" else fill, bool(missing == "indicator" and unknown.any()), form)
+    def learn(cls, summary: NumberSummary, missing: str, form: str | None = None) -> "NumberCoding":
+        fill = np.nan if missing == "keep" else summary.median()
+        return cls(fill, missing == "indicator" and summary.n_missing > 0, form)
 
     def names(self, column: str) -> list[str]:
         return [column, f"{column} is missing"] if self.missing else [column]
@@ -95,20 +111,17 @@ class CategoryCoding:
 
     @classmethod
     def learn(
-        cls, columns: Columns, index: int, missing: str, codes: bool, min_frequency: int, max_categories: int
+        cls, summary: NameSummary, missing: str, codes: bool, min_frequency: int, max_categories: int
     ) -> "CategoryCoding":
-        values, places = columns.factorise(index)
-        counts = np.bincount(places[places >= 0], minlength=len(values))
         # Ties are broken by name, so that the order of the rows does not matter.
         # If none is frequent enough, all would share one column, which says nothing: those that come twice are kept.
-        least = min_frequency if counts.max(initial=0) >= min_frequency else 2
-        common = sorted((-count, value) for count, value in zip(counts.tolist(), values) if count >= least)
+        least = min_frequency if max(summary.counts.values(), default=0) >= min_frequency else 2
+        common = sorted((-count, value) for value, count in summary.counts.items() if count >= least)
         kept = sorted(value for _, value in common[:max_categories])
-        known = len(places) - int((places < 0).sum())
-        others = known > int(-sum(count for count, _ in common[:max_categories]))
-        unknown = known < len(places)
+        known = summary.n_rows - summary.n_missing
+        others = known > -sum(count for count, _ in common[:max_categories])
         names = np.array(kept, dtype=object)
-        return cls(names, others, unknown, codes, missing == "keep")
+        return cls(names, others, summary.n_missing > 0, codes, missing == "keep")
 
     @property
     def density(self) -> float:
@@ -189,19 +202,17 @@ class DateCoding:
     density: ClassVar[float] = 1.0
 
     @classmethod
-    def learn(cls, columns: Columns, index: int, missing: str, cycles: bool, form: str | None = None) -> "DateCoding":
-        days = columns.seconds(index, form) / _DAY
-        known = days[~np.isnan(days)]
-        fill = 0.0 if missing != "keep" else np.nan
+    def learn(cls, summary: DateSummary, missing: str, cycles: bool, form: str | None = None) -> "DateCoding":
+        fill = np.nan if missing == "keep" else summary.median()
         periods: tuple[str, ...] = ()
-        if len(known):
-            fill = float(np.median(known)) if missing != "keep" else np.nan
+        if summary.n_known:
             # With less than two periods a cycle cannot be distinguished from a trend; dates without hours have no daily
             # cycle.
-            extent = float(known.max() - known.min())
+            first, last = summary.range()
+            extent = last - first
             periods = tuple(name for name in ("year", "week") if cycles and extent >= 2 * _CYCLES[name])
-            periods += ("day",) if cycles and (known != np.floor(known)).any() else ()
-        return cls(fill, bool(missing == "indicator" and len(known) < len(days)), periods, form)
+            periods += ("day",) if cycles and summary.has_times else ()
+        return cls(fill, missing == "indicator" and summary.n_missing > 0, periods, form)
 
     def names(self, column: str) -> list[str]:
         waves = [f"{column} {cycle} {wave}" for cycle in self.cycles for wave in ("sine", "cosine")]
@@ -240,20 +251,17 @@ class TextCoding:
     kind: ClassVar[str] = "text"
 
     @classmethod
-    def learn(cls, columns: Columns, index: int, most: int, min_frequency: int, weighted: bool = False) -> "TextCoding":
-        counts: Counter[str] = Counter()
-        texts = columns.texts(index)
-        for text in texts:
-            counts.update(find_words(text))
+    def learn(cls, summary: NameSummary, most: int, min_frequency: int, weighted: bool = False) -> "TextCoding":
+        counts, n_texts = summary.counts, summary.n_rows
         # If no word is frequent enough, those of two texts are kept: none would leave no column.
         least = min_frequency if max(counts.values(), default=0) >= min_frequency else 2
         # A word that is in every text carries no information.
-        useful = sorted((-count, word) for word, count in counts.items() if least <= count < len(texts))
+        useful = sorted((-count, word) for word, count in counts.items() if least <= count < n_texts)
         kept = useful[:most]
-        mean = -sum(count for count, _ in kept) / max(1, len(texts))
+        mean = -sum(count for count, _ in kept) / max(1, n_texts)
         words = sorted(word for _, word in kept)
         # The inverse document frequency log((1 + n) / (1 + n_w)) + 1: a rare word says more than a frequent one.
-        rarity = np.log((1 + len(texts)) / (1 + np.array([counts[word] for word in words], dtype=float))) + 1
+        rarity = np.log((1 + n_texts) / (1 + np.array([counts[word] for word in words], dtype=float))) + 1
         return cls(np.array(words, dtype=object), float(mean), rarity if weighted else None)
 
     @property
@@ -293,3 +301,19 @@ class TextCoding:
             return [1.0] * len(held)
         numbers = np.array([counts[place] for place in held]) * self.weights[held]
         return (numbers / np.sqrt(numbers @ numbers)).tolist()
+
+
+def learn_coding(encoder: Any, summary: Any, kind: str) -> Any:
+    """Learn the coding of a column from its summary, as a TableEncoder says; None if the column is ignored."""
+    name, _, form = kind.partition(" ")
+    match name:
+        case "number":
+            return NumberCoding.learn(summary, encoder.missing, form or None)
+        case "date":
+            return DateCoding.learn(summary, encoder.missing, encoder.dates, form or None)
+        case "text":
+            return TextCoding.learn(summary, encoder.texts, encoder.min_frequency, encoder.text_values == "tfidf")
+        case "category":
+            limits = encoder.min_frequency, encoder.max_categories
+            return CategoryCoding.learn(summary, encoder.missing, encoder.categories == "code", *limits)
+    return None

@@ -12,8 +12,8 @@ from mercer._base.opening import check_place
 from mercer._source import place_of
 from mercer._source.arrow_values import read_arrow
 from mercer._source.namespace import is_sparse_matrix
+from mercer._source.table.numerals import read_numeral
 from mercer.errors import DataError
-from mercer.preprocessing.numerals import read_numeral
 
 
 def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
@@ -220,6 +220,8 @@ class FrameColumns(Columns):
             return "number"
         if kind in (narwhals.Date, narwhals.Datetime):
             return "date"
+        if kind == narwhals.Duration:
+            return "number"
         if kind in (narwhals.Object, narwhals.Unknown):
             return "number" if _convert_floats(self.columns[index].to_numpy()) is not None else "category"
         return "category"
@@ -227,6 +229,9 @@ class FrameColumns(Columns):
     def numbers(self, index: int) -> np.ndarray:
         column = self.columns[index]
         values = _read_values(column)
+        if values.dtype.kind == "m":
+            # A duration is a number of seconds; NaT becomes NaN.
+            values = values / np.timedelta64(1, "s")
         if values.dtype.kind not in "fiub":
             floats = _convert_floats(values)
             if floats is None:

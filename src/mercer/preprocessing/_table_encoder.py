@@ -1,25 +1,29 @@
 """Encode a table of mixed columns as numbers: the first step of a model that takes whole tables."""
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
+from mercer._base.opening import check_place
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, parameter
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
-from mercer._source import open_source
+from mercer._source import open_source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
+from mercer._source.table.encoded import EncodedTable, TableBlocks
+from mercer._source.table.numerals import FORMS
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, integers, labels, members, part, texts
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
-from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding
+from mercer.preprocessing._coding import CategoryCoding, learn_coding, summarise
 from mercer.preprocessing._columns import Columns, open_columns
-from mercer.preprocessing.numerals import FORMS
+from mercer.preprocessing._summaries import start_summary, warn_of_errors
+from mercer.preprocessing._table_encoding import TableEncoding, find_reading_kind, make_sparse, telling_place
 
 # Rows are sparse if they have at least this many columns and a smaller share of nonzero entries: they are then smaller
 # and faster.
@@ -30,9 +34,10 @@ _KINDS = ("number", "category", "date", "text", "ignored")
 
 
 class TableEncoder(Basis):
-    """Turn a table of mixed columns into numbers.
+    r"""Turn a table of mixed columns into numbers.
 
-    Each column gives output columns by its kind. A *number* stays a number. A *category* gets one indicator per
+    Each column gives output columns by its kind. A *number* stays a number, and a duration
+    is one, in seconds. A *category* gets one indicator per
     category, :math:`x_k = 1` for category k and 0 for the others. A *date* gives the day, and its position in the year,
     the week and the day. A *text* gives one column for each of the most frequent words, of two letters or more; a
     list of words in a cell is taken as it is. Missing values are replaced
@@ -89,10 +94,13 @@ class TableEncoder(Basis):
 
     Notes
     -----
-    Frames of pandas, polars and Arrow, and arrays of numbers or of objects, in memory. Cost: each value is read
-    once; a median takes linear time. The indicators of a category, with those of rare and missing ones, sum to one. A
-    whole number has the same name as integer and as float, so that a missing value elsewhere in the column, which turns
-    integers into floats, does not change its category. Numbers are not scaled.
+    Frames of pandas, polars and Arrow, and arrays of numbers or of objects, in memory; text files, Parquet and Arrow
+    files, folders of them, objects of pyarrow, and blocks of frames or arrays, a few of them in memory at a time:
+    ``make_pipeline(TableEncoder(), LogisticRegression()).fit("cars.csv", "sold")`` reads a file of any length. Cost:
+    each value is read once; a median takes linear time. Outside of memory, columns with more than 2\ :sup:`20`
+    different values are counted with an error that a warning states. The indicators of a category, with those of rare
+    and missing ones, sum to one. A whole number has the same name as integer and as float, so that a missing value
+    elsewhere in the column, which turns integers into floats, does not change its category. Numbers are not scaled.
 
     Examples
     --------
@@ -125,6 +133,8 @@ class TableEncoder(Basis):
     sparse_output: str | bool = parameter(Choice("auto") | Boolean(), default="auto")
     dtype: str | None = parameter(Choice("float32", "float64") | Nothing(), default=None)
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Learn categories, words and medians of the training rows.
@@ -141,25 +151,47 @@ class TableEncoder(Basis):
         self
             The fitted transformer.
         """
-        columns = open_columns(self, X, reset=True)
-        kinds = self._find_kinds(columns)
-        # The driver needs a source. A frame is not one, so that a column of row indices stands in for it.
+        blocks: Iterable[tuple[Columns, str]]
+        if (place := place_of(X)) == "memory":
+            columns = open_columns(self, X, reset=True)
+            blocks, kinds = [(columns, "")], self._find_kinds(columns, {})
+        else:
+            check_place(self, place)
+            named = y if isinstance(y, list) else [y]
+            given = {name: kind for name, kind in self._list_chosen().items() if isinstance(name, str)}
+            table = TableBlocks(
+                X, [name for name in named if isinstance(name, str)], "TableEncoder", self._threads(), given
+            )
+            columns = open_columns(self, table.first, reset=True)
+            blocks, kinds = self._read_blocks(table), self._find_kinds(columns, table.kinds)
+        # The driver needs a source: a column of row indices stands in for a frame, which is none.
         source = open_source(np.arange(columns.n_rows, dtype=np.float64)[:, None], threads=self._threads())
-        outcome = self._drive(lambda start: self._learn(columns, kinds), source)
+        outcome = self._drive(lambda start: self._learn(blocks, kinds), source)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
         return self
 
-    def _find_kinds(self, columns: Columns) -> dict[str, str]:
-        """Return the kind of each column, as given or by its type."""
-        chosen = self.kinds if isinstance(self.kinds, dict) else {}
-        given = {self._find_name(columns, key): kind for key, kind in chosen.items()}
+    def _list_chosen(self) -> dict[Any, str]:
+        """Return the kinds that the user chose."""
+        return self.kinds if isinstance(self.kinds, dict) else {}
+
+    def _read_blocks(self, table: TableBlocks) -> Iterator[tuple[Columns, str]]:
+        """Yield the columns of each block of a table outside of memory, and its place."""
+        for rows, where in table:
+            with telling_place(where):
+                columns = open_columns(self, rows, reset=False)
+            yield columns, where
+
+    def _find_kinds(self, columns: Columns, found: dict[str, str]) -> dict[str, str]:
+        """Return the kind of each column: as given, as `found` in its texts, or by its type."""
+        given = {self._find_name(columns, key): kind for key, kind in self._list_chosen().items()}
         for name, kind in given.items():
             written = kind.startswith("date %") or kind.removeprefix("number ") in FORMS
             if kind not in _KINDS and not written:
                 raise DataError(f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}.")
-        return {name: given.get(name) or columns.kind(index) for index, name in enumerate(columns.names)}
+        kinds = found | given
+        return {name: kinds.get(name) or columns.kind(index) for index, name in enumerate(columns.names)}
 
     def _find_name(self, columns: Columns, key: Any) -> str:
         """Return the name of the column that a key of `kinds` means."""
@@ -172,30 +204,29 @@ class TableEncoder(Basis):
             )
         return str(key)
 
-    def _learn(self, columns: Columns, kinds: dict[str, str]) -> Solver:
-        """Learn the coding of every column, as a solver."""
-        codings: list[Any] = []
-        for index, kind in enumerate(kinds.values()):
-            coding = yield Dense(partial(self._learn_coding, columns, index, kind))
-            codings.append(coding)
+    def _learn(self, blocks: Iterable[tuple[Columns, str]], kinds: dict[str, str]) -> Solver:
+        """Summarise every column block by block, and learn its coding, as a solver."""
+        summaries = [start_summary(kind) for kind in kinds.values()]
+        for columns, where in blocks:
+            yield Dense(partial(self._summarise, summaries, columns, where, list(kinds.values())))
+        codings = tuple(
+            learn_coding(self, summary, kind) for summary, kind in zip(summaries, kinds.values(), strict=True)
+        )
+        warn_of_errors(kinds, summaries, self.missing == "keep")
         certificate = Certificate.none(_DEFINED)
-        state = (tuple(kinds.values()), tuple(codings))
+        state = (tuple(kinds.values()), codings)
         yield Step(0.0, state, certificate)
         return Solution(state, True, certificate)
 
-    def _learn_coding(self, columns: Columns, index: int, kind: str) -> Any:
-        """Learn the coding of one column; None if it is ignored."""
-        if kind.startswith("number"):
-            return NumberCoding.learn(columns, index, self.missing, kind.removeprefix("number").strip() or None)
-        if kind.startswith("date"):
-            form = kind.removeprefix("date").strip() or None
-            return DateCoding.learn(columns, index, self.missing, self.dates, form)
-        if kind == "text":
-            return TextCoding.learn(columns, index, self.texts, self.min_frequency, self.text_values == "tfidf")
-        if kind == "category":
-            coded = self.categories == "code"
-            return CategoryCoding.learn(columns, index, self.missing, coded, self.min_frequency, self.max_categories)
-        return None
+    def _summarise(self, summaries: list[Any], columns: Columns, where: str, kinds: list[str]) -> None:
+        """Add the columns of a block to their summaries, on all threads; `where` is the place of the block, if any."""
+
+        def add(index: int) -> None:
+            if summaries[index] is not None:
+                summarise(summaries[index], columns, index, kinds[index])
+
+        with telling_place(where):
+            run_numbered(add, len(kinds), self._threads(), lambda done: None)
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         kinds, codings = state
@@ -227,13 +258,20 @@ class TableEncoder(Basis):
         Returns
         -------
         ndarray or csr_array of shape (n_samples, n_features_out)
-            The numbers.
+            The numbers. Of rows outside of memory an object that an estimator takes in their stead, with the names of
+            columns as targets and weights: it reads and encodes the rows block by block in each pass.
         """
         check_is_fitted(self)
-        columns = open_columns(self, X, reset=False)
+        if (place := place_of(X)) == "memory":
+            return self._encode(open_columns(self, X, reset=False))
+        check_place(self, place)
+        return EncodedTable(X, TableEncoding(self), place, "TableEncoder")
+
+    def _encode(self, columns: Columns) -> Any:
+        """Return the numbers of some rows."""
         dtype = np.dtype(self.dtype or columns.dtype)
         if self.sparse_output_:
-            return self._make_sparse(columns, dtype)
+            return make_sparse(self._codings, columns, dtype)
         width = self._n_features_out
         purpose = f"{width} columns of {columns.n_rows} rows"
         require_memory(
@@ -249,6 +287,27 @@ class TableEncoder(Basis):
         # Columns write into separate slices of `out`: threads need no lock.
         run_numbered(write, len(self._codings), self._threads(), lambda done: None)
         return out
+
+    def find_reading_kinds(self) -> dict[str, str]:
+        """Return the kind as which each column of a file of text is read.
+
+        Returns
+        -------
+        dict of str to str
+            The kinds of the fit, with the format of dates and numbers that were texts. Categories that were numbers or
+            booleans have the kind ``"numeral"`` or ``"truth"``.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from mercer.preprocessing import TableEncoder
+        >>> cars = pandas.DataFrame({"maker": ["Audi", "BMW"], "sold": ["3.1.2024", "4.2.2024"]})
+        >>> TableEncoder(kinds={"sold": "date %d.%m.%Y"}).fit(cars).find_reading_kinds()
+        {'maker': 'category', 'sold': 'date %d.%m.%Y'}
+        """
+        check_is_fitted(self)
+        names = vars(self).get("feature_names_in_", [f"x{index}" for index in range(self.n_features_in_)])
+        return {str(name): find_reading_kind(self, place) for place, name in enumerate(names)}
 
     def count_new_categories(self, X: Any) -> dict[str, dict[str, int]]:
         """Count the rows whose category no training row had.
@@ -324,23 +383,6 @@ class TableEncoder(Basis):
         widths = [0 if coding is None else len(coding.names("")) for coding in self._codings]
         return np.concatenate([[0], np.cumsum(widths)])
 
-    def _make_sparse(self, columns: Columns, dtype: np.dtype) -> csr_array:
-        """Return the encoded rows as a CSR array."""
-        parts = []
-        for index, coding in enumerate(self._codings):
-            if coding is None:
-                continue
-            shape = (columns.n_rows, len(coding.names("")))
-            if coding.kind == "text" or (coding.kind == "category" and not coding.codes):
-                rows, places, values = _list_entries(coding, columns, index)
-                parts.append(csr_array((values.astype(dtype), (rows, places)), shape=shape))
-            else:
-                # Numbers, dates and codes fill every row of a few columns: write them densely, then convert.
-                dense = np.empty(shape, dtype=dtype)
-                coding.write(columns, index, dense)
-                parts.append(csc_array(dense))
-        return csr_array(hstack(parts, format="csr", dtype=dtype))
-
     def _list_names(self, columns: list[str]) -> list[str]:
         used = zip(columns, self._codings)
         return [name for column, coding in used if coding is not None for name in coding.names(column)]
@@ -350,12 +392,3 @@ class TableEncoder(Basis):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
-
-
-def _list_entries(coding: Any, columns: Columns, index: int) -> tuple[Any, Any, np.ndarray]:
-    """Return the rows, output columns and values of the indicators of a category or the words of a text."""
-    if coding.kind == "text":
-        return coding.list_entries(columns, index)
-    places = coding.find_places(columns, index)
-    rows = np.flatnonzero(places >= 0)
-    return rows, places[rows], np.ones(len(rows))

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from mercer._source.table.notice import Notice
 from mercer.app.report import render_report, write_report
 from mercer.app.report.chart import Chart
 from mercer.app.report.figures import draw_dependence, draw_score
@@ -14,7 +15,7 @@ from mercer.app.report.leads import make_leads
 from mercer.app.report.row_figures import draw_confusion, name_drawn
 from mercer.app.report.sections import make_sections
 from mercer.app.report.tables import Table
-from mercer.app.study.record import Candidate, Confusion, Dependence, Notice, Record, Sureness
+from mercer.app.study.record import Candidate, Confusion, Dependence, Record, Sureness
 from tests.app.report.records import RECORDS, classification, regression, structure
 
 VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}

@@ -8,6 +8,7 @@ import pytest
 
 import mercer
 from mercer._base.candidate import Candidate, Shape
+from mercer._source.table import read_table
 from mercer.app.options import Options
 from mercer.app.study.choice import intervals, racing, selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
@@ -16,7 +17,7 @@ from mercer.app.study.clock import Clock
 from mercer.app.study.description import list_lacking
 from mercer.app.study.material import gather
 from mercer.app.study.metrics import find_metric
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 from mercer.model_selection import candidates
 from mercer.naive_bayes import GaussianNB
 

@@ -7,9 +7,10 @@ import pandas
 import pytest
 
 import mercer
+from mercer._source.table import read_table
 from mercer.app.command import main
 from mercer.app.study import Study
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 from mercer.errors import DataError
 
 QUICK = {"quick": True, "folds": 3, "inner": 2, "candidates": ["nearest centroid"]}

@@ -1,5 +1,6 @@
 """A record survives its file, and a damaged file is refused in a sentence."""
 
+import contextlib
 import json
 import re
 from dataclasses import replace
@@ -52,5 +53,40 @@ def test_a_record_with_a_part_of_another_shape_is_refused(tmp_path):
     broken = json.loads(path.read_text(encoding="utf-8"))
     broken["question"] = "what?"
     path.write_text(json.dumps(broken), encoding="utf-8")
-    with pytest.raises(DataError, match=r"the record is damaged \(Question must be an object\)"):
+    with pytest.raises(DataError, match=r"the record is damaged \(question must be an object\)"):
+        read_record(tmp_path)
+
+
+def list_parts(value, path=()):
+    """The paths to all parts of a record, at most two of each list."""
+    keys = value if isinstance(value, dict) else range(min(2, len(value))) if isinstance(value, list) else ()
+    for key in keys:
+        yield (*path, key)
+        yield from list_parts(value[key], (*path, key))
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_forged_part_is_refused_by_its_name_or_can_be_reported(tmp_path, name):
+    path = write_record(RECORDS[name](), tmp_path)
+    text = path.read_text(encoding="utf-8")
+    odd = [1, -5, 1.5, "x", [], {}, None, True, 10**400, [1], [["a"]], {"a": 1}]
+    refused = 0
+    for number, (*above, last) in enumerate(list_parts(json.loads(text))):
+        content = json.loads(text)
+        part = content
+        for key in above:
+            part = part[key]
+        part[last] = odd[number % len(odd)]
+        path.write_text(json.dumps(content), encoding="utf-8")
+        # Any other exception fails the test.
+        with contextlib.suppress(DataError):
+            read_record(tmp_path)
+            refused -= 1
+        refused += 1
+    assert refused > 10
+
+
+def test_deep_lists_are_refused(tmp_path):
+    (tmp_path / "run.json").write_text("[" * 200_000, encoding="utf-8")
+    with pytest.raises(DataError, match="this is not the record of a study"):
         read_record(tmp_path)

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from mercer._source.table.notice import Notice
 from mercer.app.commands.run import _print_answer
 from mercer.app.study.amounts import spell_amount
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.metrics import METRICS
-from mercer.app.study.record import Candidate, Curve, Driver, Notice, Sureness
+from mercer.app.study.record import Candidate, Curve, Driver, Sureness
 from tests.app.report.records import RECORDS
 
 SURE = Sureness(0.743, 0.64, 0.85, 0.95, "By folds.", 0.5, other_metrics={"accuracy": [0.81, 0.7, 0.9]})

@@ -6,13 +6,14 @@ import pytest
 
 import mercer
 import mercer.model_selection
+from mercer._source.table import read_table
 from mercer.app.options import Options
 from mercer.app.study.choice.comparison import list_candidates, make_complexity_curve
 from mercer.app.study.choice.stacking import NAME, learn_weights, make_stack, measure_gain
 from mercer.app.study.choice.trying import select
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import gather
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 
 # A ridge regression sees the sum of six columns and a tree the step; their mean has half of each error.
 MEMBERS = ["ridge regression", "one tree", NAME]

@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
 import mercer
+from mercer._source.table import read_table
 from mercer.app.options import Options
 from mercer.app.study import study
 from mercer.app.study.choice.comparison import measure_sureness
@@ -19,7 +20,7 @@ from mercer.app.study.clock import Clock
 from mercer.app.study.final import fit_final
 from mercer.app.study.material import gather
 from mercer.app.study.record_file import read_record, write_record
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 from mercer.errors import DataError, ParameterError
 
 FEW = ["nearest centroid", "linear discriminant", "ridge regression", "curves, ridge regression"]

@@ -8,12 +8,13 @@ import pytest
 from sklearn.datasets import load_digits
 
 import mercer
+from mercer._source.table import read_table
 from mercer.app.commands.compare import compare
 from mercer.app.schema import predict_columns
 from mercer.app.study.choice.comparison import list_candidates
 from mercer.app.study.curves import _describe_curve
 from mercer.app.study.metrics import METRICS
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 from tests.app.report.records import RECORDS
 
 

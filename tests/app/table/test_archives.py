@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 import mercer
-from mercer.app.table import read_table
+from mercer._source.table import read_table
 from mercer.app.table.formulas import escape_formulas
 from mercer.app.table.writing import Writer
 from mercer.errors import DataError, ParameterError

@@ -5,7 +5,8 @@ import pandas
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
-from mercer.app.table import guess_roles, read_table
+from mercer._source.table import read_table
+from mercer.app.table import guess_roles
 from mercer.errors import DataError
 
 N = 300

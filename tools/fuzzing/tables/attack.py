@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mercer._source.table import Stream, read_table
 from mercer.app.commands.config import read_config
-from mercer.app.table import Stream, read_table
 from mercer.errors import MercerError
 from tools.fuzzing.children import try_in_children
 from tools.fuzzing.tables.forgery import make_file

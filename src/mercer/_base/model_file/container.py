@@ -10,10 +10,8 @@ import json
 import mmap
 import os
 import re
-import secrets
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -22,6 +20,7 @@ import numpy as np
 from mercer._base.model_file.archive import ALIGNMENT, MAX_MEMBERS, Member, begin_member, read_members
 from mercer._base.model_file.dtype import check_values, parse_dtype, spell_dtype
 from mercer._base.model_file.signature import MAX_SIGNATURE, check_signature, sign
+from mercer._written_file import open_aside
 from mercer.errors import ModelFileError
 
 FORMAT = "mercer-model"
@@ -46,7 +45,7 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array],
     most = MAX_MEMBERS - (2 if secret is None else 3)
     if len(arrays) > most:
         raise ModelFileError(f"save: a model file holds at most {most} arrays; got {len(arrays)}. Stack some of them.")
-    with _replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with open_aside(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         entries = [_write_array(archive, file, _array_name(index), array) for index, array in enumerate(arrays)]
         # The reader refuses numbers with a fraction: floats are texts here, and a NaN would be a mistake of an encoder.
         text = json.dumps({**header, "arrays": entries}, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -65,22 +64,6 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array],
 
 def _array_name(index: int) -> str:
     return f"arrays/{index:04d}.bin"
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that becomes `path` in one step, if the block ends well."""
-    target = Path(os.path.realpath(path))  # behind a symbolic link, replace the file and not the link
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _write_array(archive: zipfile.ZipFile, file: BinaryIO, name: str, array: Array) -> dict[str, Any]:

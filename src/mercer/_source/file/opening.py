@@ -7,7 +7,7 @@ from typing import Any
 from mercer._source.source import Source
 from mercer.errors import DataError
 
-# Which files hold what, by the ends of their names; those in capitals go through Arrow.
+# Which files hold what, by the ends of their names; those but ``npy`` and ``npz`` are tables.
 KINDS = {
     ".npy": "npy",
     ".npz": "npz",
@@ -20,6 +20,11 @@ KINDS = {
     ".csv.gz": "CSV",
     ".tsv": "TSV",
     ".tsv.gz": "TSV",
+    ".tab": "TSV",
+    ".txt": "text",
+    ".txt.gz": "text",
+    ".dat": "text",
+    ".data": "text",
 }
 
 
@@ -36,7 +41,7 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
         ``subject``, ``targets`` and ``threads``, as in :func:`mercer._source.opening.open_place`.
     """
     if not isinstance(X, str | os.PathLike):
-        from mercer._source.file.table_source import open_table
+        from mercer._source.table.source import open_table
 
         return open_table(X, y, weight, columns=columns, **options)
     path, subject = Path(X), options["subject"]
@@ -55,7 +60,7 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
             from mercer._source.file.sparse_file import SparseFile
 
             return SparseFile(X, y, weight, **options)
-    from mercer._source.file.table_source import open_table_path
+    from mercer._source.table.source import open_table_path
 
     return open_table_path(path, y, weight, columns=columns, **options)
 

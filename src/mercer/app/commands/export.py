@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mercer._written_file import write_whole
 from mercer.app.commands.arguments import add_silencers
 
 HELP = "write the model of a run for use without mercer: as ONNX, a scikit-learn pipeline or a Python module"
@@ -71,9 +72,7 @@ def _write(path: str, content: bytes) -> None:
     """Write a file, whole or not at all."""
     place = Path(path).expanduser()
     place.parent.mkdir(parents=True, exist_ok=True)
-    half = place.with_name(place.name + ".part")
-    half.write_bytes(content)
-    half.replace(place)
+    write_whole(place, content)
 
 
 def _describe(written: dict[str, Any]) -> list[str]:

@@ -65,7 +65,7 @@ def store_reference(frame: Any, kinds: dict[str, str], seed: int) -> Reference:
 def _list_values(column: Any, kind: str) -> list[Any]:
     """Return a column as numbers, days or texts, with None for missing values."""
     if kind == "category":
-        from mercer.app.table.column_type import spell_categories
+        from mercer._source.table.column_type import spell_categories
 
         return [None if value is None or value != value else str(value) for value in spell_categories(column).tolist()]
     if column.dtype.kind == "M":

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table import numerals
+from mercer._source.table.dialect import MISSING as BLANKS
 from mercer.app.deploy.codes import CYCLES, MISSING, OTHER, list_codes
 from mercer.app.deploy.formula import Formula, list_single
 from mercer.app.deploy.python_pieces import BODIES, HEAD, RUNTIME
 from mercer.app.deploy.trial_rows import make_trial_rows
-from mercer.app.table.delimited import MISSING as BLANKS
 from mercer.errors import DataError
-from mercer.preprocessing import numerals
 
 # Rows on which a module is compared with the model; plain Python takes its time for each.
 _ROWS = 64

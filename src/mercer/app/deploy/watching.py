@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table import Stream
 from mercer.app.deploy.drift import Drift, compare_rows
 from mercer.app.schema import Schema, open_rows, predict_columns
 from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.measures import measure_predictions
 from mercer.app.study.record import Record
-from mercer.app.table import Stream
 from mercer.errors import DataError
 
 # New rows whose score is measured.
@@ -52,7 +52,7 @@ def _read_rows(stream: Stream) -> Any:
 
 def _add_score(drift: Drift, model: Any, schema: Schema, record: Record, frame: Any) -> Drift:
     """Return the comparison with the score of the model on the new rows, whose target is known."""
-    from mercer.app.table.column_type import spell_categories
+    from mercer._source.table.column_type import spell_categories
 
     question, sureness = record.question, record.sureness
     assert question.target is not None

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from mercer._source.table.notice import Notice
 from mercer.app.report.tables import Table
-from mercer.app.study.record import Notice
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from mercer.app.study.record import Notice
+from mercer._source.table.notice import Notice
 
 Result = TypeVar("Result")
 # Share of the budget, and the number of seconds at least, that are kept for writing the report.

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table
 from mercer.app.options import Options
 from mercer.app.study.clock import Clock
 from mercer.app.study.floor import count_contradictions
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import find_metric
-from mercer.app.study.record import Notice, Origin, Question
+from mercer.app.study.record import Origin, Question
 from mercer.app.table.roles import Roles
-from mercer.app.table.table import Table
 
 # Parts of a study that are named in one sentence.
 _MOST_PARTS = 5

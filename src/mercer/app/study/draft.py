@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table
 from mercer.app.options import Options
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.choice.comparison import describe_unscored
@@ -16,9 +18,8 @@ from mercer.app.study.description import (
 )
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import find_metric
-from mercer.app.study.record import Candidate, Data, Notice, Question, Record
+from mercer.app.study.record import Candidate, Data, Question, Record
 from mercer.app.table.roles import Roles
-from mercer.app.table.table import Table
 
 
 @dataclass

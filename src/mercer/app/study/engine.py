@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer._config import config_context
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table
 from mercer._source.threads import n_threads
 from mercer.app.deploy.conformal import store_scores
 from mercer.app.deploy.drift import store_reference
@@ -34,12 +36,11 @@ from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
 from mercer.app.study.positive import find_threshold
 from mercer.app.study.recipe import choose_costs, find_model, make_balanced_costs, make_encoder
-from mercer.app.study.record import Fit, Notice, StrangeRow
+from mercer.app.study.record import Fit, StrangeRow
 from mercer.app.study.result import Study
 from mercer.app.study.strange_rows import find_strange_rows
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
-from mercer.app.table.table import Table
 from mercer.app.table.target import NoModelError
 from mercer.errors import MercerError
 

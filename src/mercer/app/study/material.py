@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table.column_type import spell_categories
+from mercer._source.table.table import Table
 from mercer.app.study.positive import choose_positive
-from mercer.app.table.column_type import spell_categories
 from mercer.app.table.roles import Roles
-from mercer.app.table.table import Table
 from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Splitting
 

@@ -8,6 +8,8 @@ does not have are None or empty. Lists of points are thinned first, so that a re
 from dataclasses import dataclass, field
 from typing import Any
 
+from mercer._source.table.notice import Notice
+
 
 @dataclass(frozen=True)
 class Question:
@@ -23,22 +25,6 @@ class Question:
     metric: str = ""  # in words: "balanced accuracy", "R²"
     greater_is_better: bool = True
     splits: str = ""  # in words: "5 folds, stratified", "5 folds, forward in time by `date`"
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A remark about the data or the study, and what to do about it."""
-
-    level: str  # "note", "warning" or "danger"
-    subject: str  # a column, a candidate, or "the table"
-    text: str
-    cure: str = ""
-    told: bool = False  # whether the command line prints it although it is a note; it prints all others
-
-    @property
-    def advice(self) -> str:
-        """The cure as a sentence; empty if there is none."""
-        return f"{self.cure[:1].upper()}{self.cure[1:].rstrip('.')}." if self.cure else ""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def read_record(path: Path) -> Record:
         raise DataError(
             f"{place}: there is no record. Give the folder that `mercer run` wrote, which holds {NAME}."
         ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise DataError(
             f"{place}: this is not the record of a study. Give the folder that `mercer run` wrote, which holds {NAME}."
         ) from None
@@ -49,26 +49,42 @@ def read_record(path: Path) -> Record:
         raise DataError(f"{place}: format must be {Record.format}; got {held}. Run the study again with this version.")
     try:
         return _build(Record, content)
-    except (KeyError, TypeError, ValueError) as wrong:
+    except (KeyError, TypeError, ValueError, OverflowError) as wrong:
         raise DataError(f"{place}: the record is damaged ({wrong}). Run the study again.") from None
 
 
-def _build(kind: Any, value: Any) -> Any:
-    """Return `value`, as JSON holds it, as an instance of the annotation `kind`."""
+def _build(kind: Any, value: Any, where: str = "the record") -> Any:
+    """Return `value`, as JSON holds it, as an instance of the annotation `kind`; TypeError if it is none."""
     if is_dataclass(kind):
         assert isinstance(kind, type)
         if not isinstance(value, dict):
-            raise TypeError(f"{kind.__name__} must be an object")
+            raise TypeError(f"{where} must be an object")
         hints = typing.get_type_hints(kind)
-        known = {field.name for field in fields(kind)}
-        return kind(**{name: _build(hints[name], part) for name, part in value.items() if name in known})
+        known = [field.name for field in fields(kind)]
+        return kind(**{name: _build(hints[name], value[name], name) for name in known if name in value})
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):
-        return (
-            None
-            if value is None
-            else _build(next(argument for argument in arguments if argument is not type(None)), value)
-        )
+        others = [argument for argument in arguments if argument is not type(None)]
+        return None if value is None else _build(others[0], value, where)
     if origin is list:
-        return [_build(arguments[0], item) for item in value]
+        if not isinstance(value, list):
+            raise TypeError(f"{where} must be a list")
+        return [_build(arguments[0], item, where) for item in value]
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise TypeError(f"{where} must be an object")
+        return {name: _build(arguments[1], item, where) for name, item in value.items()}
+    return _check_plain(kind, value, where)
+
+
+def _check_plain(kind: Any, value: Any, where: str) -> Any:
+    """Return a text, a number or a truth value; TypeError if it is of another type."""
+    # NaN and infinity were written as null.
+    if kind is Any or (kind is float and value is None):
+        return value
+    fits = isinstance(value, int | float if kind is float else kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{where} must be of type {kind.__name__}; it is {type(value).__name__}")
+    if kind is float:
+        float(value)  # OverflowError beyond the range of floats
     return value

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mercer._source.table.notice import Notice
 from mercer.app.deploy.conformal import widen
-from mercer.app.study.record import Notice, Record
+from mercer.app.study.record import Record
 from mercer.app.study.record_file import write_record
 from mercer.errors import DataError, MercerError
 

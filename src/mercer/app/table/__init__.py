@@ -1,14 +1,5 @@
-"""Tables: read any format, find the role of each column, and read rows block by block."""
+"""The roles of the columns of a table, what is in them, and tables as files to write."""
 
 from mercer._lazy import load_on_use
 
-# Predictions read rows, but guess no roles.
-__getattr__, __dir__, __all__ = load_on_use(
-    __name__,
-    {
-        "reading": ("read_table",),
-        "roles": ("Roles", "guess_roles"),
-        "streaming": ("Stream", "read_blocks"),
-        "table": ("Table",),
-    },
-)
+__getattr__, __dir__, __all__ = load_on_use(__name__, {"roles": ("Roles", "guess_roles")})

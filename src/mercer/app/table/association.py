@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.table.column_type import spell_categories
+from mercer._source.table.column_type import spell_categories
 
 # Rows that are used; the standard error of a share is then below 1 %.
 _MOST_ROWS = 10_000

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table.column_type import spell_categories
+from mercer._source.table.table import quote
 from mercer.app.study.record import Column
-from mercer.app.table.column_type import spell_categories
-from mercer.app.table.table import quote
 
 # Bins of a histogram, and categories that it shows.
 _BINS = 20

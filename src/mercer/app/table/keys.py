@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.record import Notice
-from mercer.app.table.column_type import spell_categories
+from mercer._source.table.column_type import spell_categories
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table, quote
 from mercer.app.table.roles import Roles
-from mercer.app.table.table import Table, quote
 
 # A key has at least this many values, and a value has at least this many rows on average.
 _FEWEST_KEYS = 10

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.record import Column, Notice
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table, quote
+from mercer.app.study.record import Column
 from mercer.app.table.association import LEAK, measure_associations
 from mercer.app.table.column_summary import count_distinct, describe_column
-from mercer.app.table.table import Table, quote
 from mercer.app.table.target import (
     FEWEST_ROWS,
     NoModelError,

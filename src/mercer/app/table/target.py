@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.record import Notice
+from mercer._source.table.column_type import spell_categories
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table, quote
 from mercer.app.table.column_summary import count_distinct
-from mercer.app.table.column_type import spell_categories
-from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
 # With fewer rows, the inner folds of nested cross-validation are too small: of ten rows they train on five.

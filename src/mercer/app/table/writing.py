@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mercer._written_file import open_aside
 from mercer.app.table.formulas import escape_formulas
 from mercer.errors import DataError
 
@@ -30,7 +31,7 @@ class Writer:
         self.keep_formulas = keep_formulas or kind not in ("csv", "tsv")
         self.escaped = 0  # texts that were marked, so that no spreadsheet runs them as formulas
         self.kind = kind
-        self.half = None if path is None else path.with_name(path.name + ".part")
+        self._aside: Any = None
         self._file: Any = None
         self._sink: Any = None
 
@@ -54,29 +55,26 @@ class Writer:
         """Raise if the file to write is one of those that are read, under this or another name."""
         for given in inputs:
             read = Path(str(given).rpartition("::")[0] or given) if "::" in str(given) else Path(given)
-            for written in filter(None, (self.path, self.half)):
-                if written.exists() and read.expanduser().exists() and written.samefile(read.expanduser()):
-                    raise DataError(
-                        f"{written.name}: the output would overwrite the input {given}. Give -o another name."
-                    )
+            written = self.path
+            if written and written.exists() and read.expanduser().exists() and written.samefile(read.expanduser()):
+                raise DataError(f"{written.name}: the output would overwrite the input {given}. Give -o another name.")
 
     def __enter__(self) -> "Writer":
-        self._file = sys.stdout.buffer if self.half is None else self.half.open("wb")
+        self._aside = None if self.path is None else open_aside(self.path)
+        self._file = sys.stdout.buffer if self._aside is None else self._aside.__enter__()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self._sink is not None and self.kind != "json":
-            # After an error the file is dropped anyway, so that errors while closing it do not matter.
-            with contextlib.suppress(Exception) if error is not None else contextlib.nullcontext():
-                self._sink.close()
-        if self.half is None or self.path is None:
-            self._file.flush()
-            return
-        self._file.close()
-        if error is None:
-            self.half.replace(self.path)
-        else:
-            self.half.unlink(missing_ok=True)
+        with contextlib.ExitStack() as stack:
+            if self._aside is not None:
+                # An error while the sink is closed drops the file too.
+                stack.push(lambda *late: self._aside.__exit__(*(late if late[0] else (kind, error, trace))))
+            if self._sink is not None and self.kind != "json":
+                # After an error the file is dropped anyway, so that errors while closing it do not matter.
+                with contextlib.suppress(Exception) if error is not None else contextlib.nullcontext():
+                    self._sink.close()
+            if self._aside is None:
+                self._file.flush()
 
     def write(self, table: Any) -> None:
         """Write the rows of an Arrow table; all tables have the same columns."""

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from mercer._base.candidate import Candidate, Shape
+from mercer._source.table.notice import Notice
 from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.record import Notice
 from mercer.errors import DataError
 
 _REASON = "cannot hold --increasing and --decreasing"

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import Table, quote
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.amounts import spell_amount
@@ -18,10 +20,9 @@ from mercer.app.study.choice.splits import make_scorer
 from mercer.app.study.material import Material, draw_rows, read_groups, read_times
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import choose_costs, make_contender, make_encoder
-from mercer.app.study.record import Notice, SplitScore
+from mercer.app.study.record import SplitScore
 from mercer.app.table.keys import find_keys, find_times
 from mercer.app.table.roles import Roles
-from mercer.app.table.table import Table, quote
 from mercer.model_selection import candidates
 from mercer.model_selection.trials import OutOfTimeError, Rows, Splitting, fit_settings, split_rows
 

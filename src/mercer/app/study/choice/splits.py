@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
+from mercer._source.table.notice import Notice
 from mercer.app.options import Options
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric
-from mercer.app.study.record import Notice
 from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Plan, Rows, make_plan, respond
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mercer.app.table import read_table
+from mercer._source.table import read_table
 from mercer.errors import DataError
 from tools.fuzzing.tables.attack import try_file
 from tools.fuzzing.tables.forgery import make_file

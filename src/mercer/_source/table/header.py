@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mercer.app.study.record import Notice
-from mercer.app.table.table import MOST_COLUMNS, quote
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import MOST_COLUMNS, quote
 from mercer.errors import DataError
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
@@ -94,8 +94,11 @@ def holds_values(header: Header, records: Sequence[Sequence[str]]) -> bool:
     """Return whether the first record is a row like the others, so that the table has no column names.
 
     All its fields are numbers, or it has a number in every column of numbers and a text that occurs again below in
-    every other column: years may be names, so that numbers alone do not tell.
+    every other column: years may be names, so that numbers alone do not tell. Programs that have no names write the
+    places of the columns, 0, 1, 2...
     """
+    if len(header.names) > 2 and header.names == [str(place) for place in range(len(header.names))]:
+        return False
     if all(NUMBER.fullmatch(name) for name in header.names):
         return True
     rows = [record for record in records[header.place + 1 : header.place + 200] if len(record) == len(header.names)]

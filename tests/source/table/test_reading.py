@@ -11,7 +11,8 @@ import pyarrow
 import pytest
 from pyarrow import feather
 
-from mercer.app.table import guess_roles, read_table
+from mercer._source.table import read_table
+from mercer.app.table import guess_roles
 from mercer.errors import DataError
 
 polars = pytest.importorskip("polars", reason="frames of polars are among the rows")

@@ -11,40 +11,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mercer._source.block import rows_per_block
-from mercer._source.file.arrow_columns import TableColumns, find_named_columns
+from mercer._source.block import rows_per_block, rows_per_sparse_block
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
+from mercer._source.table.batches import DatasetBatches, ReaderBatches
+from mercer._source.table.columns import TableColumns, find_named_columns
 from mercer.errors import DataError
-
-# Bytes of a record batch.
-_BATCH_BYTES = 8 * 2**20
-# How far Arrow reads ahead on its own; its default holds 16 batches of each of 4 files.
-_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
 
 
 class TableSource(SequentialSource):
-    """Rows of an Arrow dataset or scanner, front to back.
+    """Rows of a table in Arrow record batches, front to back.
 
     Parameters
     ----------
-    data : pyarrow Dataset or Scanner
-    schema : pyarrow.Schema
-        Of the record batches.
+    table : DatasetBatches or TextFiles
     y, weight : column name, array, path of a .npy file, or None
         Targets may also be a list of column names.
     columns : list of str or None
         The features; None for all columns but targets and weights.
+    encode : Encoding or None
+        Turns the features into numbers; None takes numbers only.
     """
 
     place = "file"
 
     def __init__(
         self,
-        data: Any,
-        schema: Any,
+        table: Any,
         y: Any,
         weight: Any,
         *,
@@ -53,14 +48,27 @@ class TableSource(SequentialSource):
         targets: str | None,
         threads: int,
         columns: Any = None,
+        encode: Any = None,
     ) -> None:
         super().__init__()
-        self.data = data
+        self.table = table
+        self.encode = encode
+        self.restartable = table.restartable
+        # A reader is a stream, as other things are that can be read once.
+        self.place = "file" if table.restartable else "stream"
         self.subject = subject
         self.threads = threads
         self.description = description
+        schema = table.schema
         self.columns = TableColumns.choose(
-            schema, y, weight, targets=targets, wanted=columns, subject=subject, description=description
+            schema,
+            y,
+            weight,
+            targets=targets,
+            wanted=columns if encode is None else encode.columns,
+            encoded=encode is not None,
+            subject=subject,
+            description=description,
         )
         self.beside = {
             name: self._open_row_values(given, name, schema)
@@ -70,42 +78,35 @@ class TableSource(SequentialSource):
         self.rule.read(0, *self._parts(self.columns.nothing(schema), 0))
         self.dtype, self.n_features = self.rule.dtype, self.rule.n_features
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
-        self.feature_names = self.columns.features
+        self.is_sparse = self.rule.is_sparse
+        self.feature_names = self.columns.features if encode is None else list(encode.names)
         self.block_rows = rows_per_block(self.n_features)
+        if self.is_sparse:
+            # As many stored values as rows of the table have columns, and as many rows as a large table has.
+            self.block_rows = rows_per_sparse_block(2**20, 2**20 * len(self.columns.features), self.n_features)
         # The first row of each file read so far, and its name, for errors.
         self.files: list[tuple[int, str]] = []
+        # The metadata of Parquet and Arrow files give the number of rows; that of text files takes a pass.
+        if table.n_rows is not None:
+            self._note_rows(table.n_rows)
 
     def _open_row_values(self, given: Any, name: str, schema: Any) -> RowValues | None:
         return None if find_named_columns(given, schema.names) else open_row_values(given, name, self.subject)
 
-    @property
-    def batch_rows(self) -> int:
-        """Rows asked for in a record batch."""
-        return max(1024, _BATCH_BYTES // (8 * len(self.columns.names)))
-
-    def batches(self) -> Iterator[tuple[str, Any]]:
-        """Begin a new pass: yield the name of a file (or an empty one) and a record batch of it."""
-        scanner = self.data
-        if hasattr(scanner, "scanner"):
-            options = {"batch_size": self.batch_rows, "use_threads": self.threads > 1, **_AHEAD, **self._slim()}
-            scanner = scanner.scanner(columns=self.columns.names, **options)
-        for tagged in scanner.scan_batches():
-            yield getattr(tagged.fragment, "path", ""), tagged.record_batch
-
-    def _slim(self) -> dict[str, Any]:
-        """Return options that read Parquet columns as they are decoded; the default reads whole row groups ahead."""
-        from pyarrow import dataset
-
-        # Only Parquet has row groups that are read ahead.
-        if not isinstance(getattr(self.data, "format", None), dataset.ParquetFileFormat):
-            return {}
-        return {"fragment_scan_options": dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)}
+    def _note_rows(self, n_rows: int) -> None:
+        """Store the number of rows that the table knows, so that no pass has to count them."""
+        if n_rows == 0:
+            self._refuse("has no rows; got 0 sample(s), at least 1 is required")
+        for beside in self.beside.values():
+            if beside is not None:
+                beside.check_length(n_rows, self.description)
+        self._known["n_rows"] = n_rows
 
     def pieces(self) -> Iterator[Piece]:
         start, number = 0, 0
         self.files.clear()
         with self._reading():
-            for file, batch in self.batches():
+            for file, batch in self.table.batches(self.columns.names, self.threads > 1):
                 # Where each file begins, so that errors can name it.
                 if not self.files or file != self.files[-1][1]:
                     self.files.append((start, file))
@@ -140,7 +141,12 @@ class TableSource(SequentialSource):
             y = self.columns.read_targets(batch)
         if self.columns.weight is not None:
             weight = self.columns.read_weight(batch)
-        return self.columns.rows(batch), y, weight
+        if self.encode is None:
+            return self.columns.rows(batch), y, weight
+        features = batch.select(self.columns.features)
+        if batch.num_rows == 0:
+            return self.encode.nothing(features.schema), y, weight
+        return self.encode(features, self.locate(start)), y, weight
 
     def locate(self, row: int) -> str:
         place = bisect.bisect_right([first for first, _ in self.files], row) - 1
@@ -148,7 +154,7 @@ class TableSource(SequentialSource):
         return f"row {row - first} of {file}" if file else super().locate(row)
 
     def fingerprint(self) -> dict[str, Any]:
-        paths = [path for path in getattr(self.data, "files", []) if os.path.exists(path)]
+        paths = [path for path in self.table.files if os.path.exists(path)]
         stamps = [[os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in paths]
         return {"shape": [self.n_features], "dtype": str(self.dtype), "columns": self.columns.names, "data": stamps}
 
@@ -156,92 +162,66 @@ class TableSource(SequentialSource):
         raise DataError(f"{self.subject}: {self.description} {sentence}.")
 
 
-class ParquetSource(TableSource):
-    """Rows of Parquet files, one file after the other, a page of each column at a time.
-
-    A dataset decodes whole row groups, two at once: 390 MB for groups of 134 MB, where this takes 200 MB for groups of
-    any size.
-    """
-
-    def batches(self) -> Iterator[tuple[str, Any]]:
-        import pyarrow
-        from pyarrow import dataset, parquet
-
-        for fragment in self.data.get_fragments():
-            # Partition keys are part of the path, not of the file.
-            parts = dataset.get_partition_keys(fragment.partition_expression)
-            stored = [name for name in self.columns.names if name not in parts]
-            named = [name for name in self.columns.names if name in parts]
-            with parquet.ParquetFile(fragment.path, pre_buffer=False, buffer_size=2**16) as file:
-                for batch in file.iter_batches(self.batch_rows, columns=stored, use_threads=self.threads > 1):
-                    for name in named:
-                        value = pyarrow.scalar(parts[name], self.data.schema.field(name).type)
-                        batch = batch.append_column(name, pyarrow.repeat(value, batch.num_rows))
-                    yield fragment.path, batch
-
-
-class ReaderSource(TableSource):
-    """Rows of a record-batch reader, which can be read once."""
-
-    place = "stream"
-    restartable = False
-
-    def batches(self) -> Iterator[tuple[str, Any]]:
-        for batch in self.data:
-            yield "", batch
-
-
-def open_table_path(path: Path, y: Any, weight: Any, *, subject: str, targets: str | None, **options: Any) -> Any:
+def open_table_path(
+    path: Path,
+    y: Any,
+    weight: Any,
+    *,
+    subject: str,
+    targets: str | None,
+    columns: Any = None,
+    encode: Any = None,
+    **options: Any,
+) -> TableSource:
     """Open a table file, or a folder of them."""
     _import_arrow(subject)
-    from mercer._source.file.table_files import TableFiles
+    from mercer._source.table.files import TableFiles
 
     files = TableFiles(path, subject)
     # Labels keep their type; whole numbers in other columns of text files are read as floats.
     labels = [y] if isinstance(y, str) and targets == "labels" else []
-    data = files.open(labels)
-    kind = ParquetSource if files.kind == "Parquet" else TableSource
-    source = kind(
-        data, data.schema, y, weight, subject=subject, targets=targets, description=files.description, **options
-    )
-    # The metadata of Parquet and Arrow files give the number of rows; that of text files takes a pass.
-    if files.kind in ("Parquet", "Arrow"):
-        _note_rows(source, data.count_rows())
-    return source
+    named = [name for given in (y, weight) for name in (given if isinstance(given, list | tuple) else [given])]
+    needed = columns if encode is None else encode.columns
+    table = files.open(labels, None if needed is None else [*needed, *named], None if encode is None else encode.kinds)
+    options |= {"subject": subject, "targets": targets, "columns": columns, "description": files.description}
+    return TableSource(table, y, weight, encode=encode, **options)
 
 
 def open_table(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) -> TableSource:
-    """Open a pyarrow Dataset, Scanner, Table or RecordBatch."""
+    """Open a pyarrow Dataset, Scanner, Table, RecordBatch or RecordBatchReader."""
+    description = find_description(X)
+    return TableSource(open_batches(X, subject), y, weight, subject=subject, description=description, **options)
+
+
+def find_description(X: Any) -> str:
+    """Return what rows outside of memory are called in errors."""
+    if isinstance(X, str | os.PathLike):
+        return f"the file {os.fspath(X)}"
+    library = type(X).__module__.split(".")[0]
+    return f"the pyarrow {type(X).__name__}" if library == "pyarrow" else f"the {type(X).__name__} of blocks"
+
+
+def open_batches(X: Any, subject: str, kinds: dict[str, str] | None = None) -> Any:
+    """Return a table file or an object of pyarrow as record batches; `kinds` are those of columns of text files."""
     _import_arrow(subject)
     from pyarrow import dataset
 
-    kind = type(X).__name__
-    description = f"the pyarrow {kind}"
+    if isinstance(X, str | os.PathLike):
+        from mercer._source.table.files import TableFiles
+
+        path = Path(X)
+        if not path.exists():
+            raise DataError(f"{subject}: there is no file or folder {path}. Check its name.")
+        return TableFiles(path, subject).open([], None, kinds)
+    if hasattr(X, "read_next_batch"):
+        return ReaderBatches(X)
     if isinstance(X, dataset.Scanner):
-        return TableSource(X, X.projected_schema, y, weight, subject=subject, description=description, **options)
-    data = X if isinstance(X, dataset.Dataset) else dataset.dataset(X)
-    source = TableSource(data, data.schema, y, weight, subject=subject, description=description, **options)
+        return DatasetBatches(X, X.projected_schema, None)
     if not isinstance(X, dataset.Dataset):
-        # Tables in memory and formats with counts in their footers know their rows without a pass.
-        _note_rows(source, X.num_rows)
-    elif isinstance(getattr(X, "format", None), dataset.ParquetFileFormat | dataset.IpcFileFormat):
-        _note_rows(source, X.count_rows())
-    return source
-
-
-def open_reader(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) -> ReaderSource:
-    """Open a pyarrow RecordBatchReader."""
-    return ReaderSource(X, X.schema, y, weight, subject=subject, description="the pyarrow RecordBatchReader", **options)
-
-
-def _note_rows(source: TableSource, n_rows: int) -> None:
-    """Store the number of rows that the files' metadata give, so that no pass has to count them."""
-    if n_rows == 0:
-        source._refuse("has no rows; got 0 sample(s), at least 1 is required")
-    for beside in source.beside.values():
-        if beside is not None:
-            beside.check_length(n_rows, source.description)
-    source._known["n_rows"] = n_rows
+        return DatasetBatches(dataset.dataset(X), X.schema, X.num_rows)
+    # Formats with counts in their footers know their rows without a pass.
+    counted = isinstance(getattr(X, "format", None), dataset.ParquetFileFormat | dataset.IpcFileFormat)
+    return DatasetBatches(X, X.schema, X.count_rows() if counted else None)
 
 
 def _import_arrow(subject: str) -> None:

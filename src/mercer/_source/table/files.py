@@ -1,4 +1,4 @@
-"""The table files of a folder, in the order of their names, opened as one Arrow dataset."""
+"""The table files of a folder, in the order of their names, opened as one table."""
 
 import os
 from collections import Counter
@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._source.file.opening import KINDS, kind_of
+from mercer._source.table.batches import DatasetBatches, ParquetBatches
+from mercer._source.table.text_files import TextFiles
 from mercer.errors import DataError
 
-_NAMES = {"Parquet": "parquet", "Arrow": "ipc", "CSV": "csv", "TSV": "csv"}
+# The formats of Arrow datasets; other kinds are text.
+_FORMATS = {"Parquet": "parquet", "Arrow": "ipc"}
+_TABLES = ("Parquet", "Arrow", "CSV", "TSV", "text")
 
 
 class TableFiles:
@@ -17,7 +21,7 @@ class TableFiles:
 
     Attributes
     ----------
-    kind : {"Parquet", "Arrow", "CSV", "TSV"}
+    kind : {"Parquet", "Arrow", "CSV", "TSV", "text"}
     files : list of Path
         In the order of their names.
     description : str
@@ -39,7 +43,7 @@ class TableFiles:
 
     def _one_kind(self) -> str:
         """Return the kind of table that all files are; raise if there are none or several kinds."""
-        tables = [end for end, kind in KINDS.items() if kind in _NAMES]
+        tables = [end for end, kind in KINDS.items() if kind in _TABLES]
         known = [file for file in self.files if file.name.lower().endswith(tuple(tables))]
         kinds = Counter(kind_of(file, self.subject) for file in known)
         if not kinds:
@@ -53,37 +57,37 @@ class TableFiles:
             )
         return next(iter(kinds))
 
-    def open(self, labels: Any = ()) -> Any:
-        """Open an Arrow dataset; integers in text files are read as floats, except in the columns `labels`."""
+    def open(self, labels: list[str], columns: Any = None, kinds: dict[str, str] | None = None) -> Any:
+        """Open the files as record batches.
+
+        Of text files `columns` are read, all if None; `labels` keep the type of their values; and `kinds` are those of
+        columns for an encoder, which takes texts too.
+        """
         import pyarrow
 
+        if self.kind not in _FORMATS:
+            return TextFiles(self.files, self.path, self.subject, labels, columns, kinds)
         try:
-            data = self._dataset(None)
+            data = self._open_dataset()
             self._check_schemas(data)
-            # Integers of text files become floats, since a later row may have a fraction.
-            if _NAMES[self.kind] == "csv":
-                data = self._dataset(_with_floats(data.schema, labels))
-            return data
+            kind = ParquetBatches if self.kind == "Parquet" else DatasetBatches
+            return kind(data, data.schema, data.count_rows())
         except (pyarrow.ArrowException, OSError) as error:
             self._refuse(f"{self.description} cannot be read ({error}).")
 
-    def _dataset(self, schema: Any) -> Any:
+    def _open_dataset(self) -> Any:
         """Make the Arrow dataset of all files, with hive partitioning in folders."""
-        from pyarrow import csv, dataset
+        from pyarrow import dataset
 
-        form: Any = _NAMES[self.kind]
-        if self.kind == "TSV":
-            form = dataset.CsvFileFormat(parse_options=csv.ParseOptions(delimiter="\t"))
+        form: Any = _FORMATS[self.kind]
         folder = {"partitioning": "hive", "partition_base_dir": str(self.path)} if self.path.is_dir() else {}
-        return dataset.dataset([str(file) for file in self.files], format=form, schema=schema, **folder)
+        return dataset.dataset([str(file) for file in self.files], format=form, **folder)
 
     def _check_schemas(self, data: Any) -> None:
-        """Raise unless every file has the columns and types of the first; of text files, check the names only."""
+        """Raise unless every file has the columns and types of the first."""
         first = None
         for fragment in data.get_fragments():
-            schema = fragment.physical_schema
-            # Types of text files are guessed from the first values of each file, and may differ between files.
-            fields = schema.names if _NAMES[self.kind] == "csv" else [(field.name, str(field.type)) for field in schema]
+            fields = [(field.name, str(field.type)) for field in fragment.physical_schema]
             first = fields if first is None else first
             if fields != first:
                 # If both sets of names are equal, only the order of the columns can differ.
@@ -95,14 +99,3 @@ class TableFiles:
 
     def _refuse(self, sentence: str) -> NoReturn:
         raise DataError(f"{self.subject}: {sentence}")
-
-
-def _with_floats(schema: Any, labels: Any) -> Any:
-    """Return the schema with floats for integers: Arrow guesses the types of a text file from its first megabyte."""
-    import pyarrow
-    from pyarrow import types
-
-    for number, field in enumerate(schema):
-        if field.name not in labels and (types.is_integer(field.type) or types.is_null(field.type)):
-            schema = schema.set(number, pyarrow.field(field.name, pyarrow.float64()))
-    return schema

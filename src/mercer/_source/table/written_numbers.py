@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.app.study.record import Notice
-from mercer.app.table.table import quote
-from mercer.preprocessing.numerals import FORMS, read_numeral, split_numeral
+from mercer._source.table.notice import Notice
+from mercer._source.table.numerals import FORMS, read_numeral, split_numeral
+from mercer._source.table.table import quote
 
 # If at least this share of a column are numbers, the other values count as missing.
 _MOSTLY = 0.9

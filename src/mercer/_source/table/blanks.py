@@ -7,7 +7,7 @@ import csv
 import io
 import re
 
-from mercer.app.table.header import NUMBER, find_header
+from mercer._source.table.header import NUMBER, find_header
 
 _FIELD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 # Share of the lines that must have the same number of fields, and share of numbers in at least one column.

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.record import Notice
-from mercer.app.table.date_forms import find_forms, is_compact_date
-from mercer.app.table.delimited import MISSING
-from mercer.app.table.table import quote
-from mercer.app.table.written_numbers import describe_sentinel, list_units, read_written_numbers
-from mercer.preprocessing.numerals import FORMS, read_numeral
+from mercer._source.table.date_forms import find_forms, is_compact_date
+from mercer._source.table.dialect import MISSING
+from mercer._source.table.notice import Notice
+from mercer._source.table.numerals import FORMS, read_numeral
+from mercer._source.table.table import quote
+from mercer._source.table.written_numbers import describe_sentinel, list_units, read_written_numbers
 
 # If at least this share of a column are numbers or dates, the other values count as missing.
 _MOSTLY = 0.9

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from mercer.app.study.record import Notice
+from mercer._source.table.notice import Notice
 
 # A file with more columns was probably read with the wrong delimiter, or has rows and columns exchanged.
 MOST_COLUMNS = 20_000

@@ -8,10 +8,10 @@ import pandas
 import pyarrow
 import pytest
 
-from mercer.app.table import Stream, read_blocks, read_table
+from mercer._source.table import Stream, read_blocks, read_table
 from mercer.app.table.writing import Writer
 from mercer.errors import DataError
-from tests.app.table.test_reading import FRAME, KINDS, write
+from tests.source.table.test_reading import FRAME, KINDS, write
 
 TYPES = {"number": "number", "gap": "number", "city": "category", "day": "date", "open": "truth", "count": "numeral"}
 

@@ -4,16 +4,17 @@ import io
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.app.study.record import Notice
-from mercer.app.table.format import Place, report_damage
-from mercer.app.table.header import find_header
-from mercer.app.table.table import quote
+from mercer._source.table.bounds import check_query, check_sheets, limit_work
+from mercer._source.table.format import Place, report_damage
+from mercer._source.table.header import find_header
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import quote
 from mercer.errors import DataError
 
 # The deepest nesting of JSON that is parsed, the bytes that are checked at a time, and the brackets as signed bytes.
@@ -155,6 +156,8 @@ def read_json_blocks(place: Place, columns: list[str] | None, size: int = 2**22)
 def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
     import pandas
 
+    # Opening the workbook reads the sheets for their dimensions, so that they are bounded before.
+    check_sheets(place, sheet)
     try:
         book = pandas.ExcelFile(place.origin, engine="openpyxl")
     except ImportError:
@@ -203,16 +206,16 @@ def _connect(place: Place) -> Any:
     return closing(sqlite3.connect(f"{place.path.resolve().as_uri()}?mode=ro", uri=True))
 
 
-def _choose_table(place: Place, connection: Any, query: str | None) -> str:
-    """Return the table to read: the one asked for, or the only one."""
+def _choose_table(place: Place, connection: Any, query: str | None) -> tuple[str, bool]:
+    """Return the table to read, the one asked for or the only one, and whether it is a view."""
     found = connection.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
     kinds = {name: kind for name, kind in found if not name.startswith("sqlite_")}
     names = sorted(kinds)
     if query is not None and query in names:
-        return query
+        return query, kinds[query] == "view"
     if query is None and len(names) == 1:
         if kinds[names[0]] == "table":
-            return names[0]
+            return names[0], False
         # A view is a program of the file: it may give rows without end, so nobody runs it without having named it.
         raise DataError(
             f"{place.name}: the database holds no table but the view {quote(*names)}. Give {place.name}::VIEW."
@@ -226,7 +229,11 @@ def _choose_table(place: Place, connection: Any, query: str | None) -> str:
 def _read_sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:
     import pandas
 
-    blocks = list(read_sqlite_blocks(place, query, 2**17))
+    blocks, n_rows = [], 0
+    for block in read_sqlite_blocks(place, query, 2**17):
+        blocks.append(block)
+        n_rows += len(block)
+        check_query(place, n_rows, len(block.columns))
     return pandas.concat(blocks, ignore_index=True), []
 
 
@@ -235,13 +242,15 @@ def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[A
     import pandas
 
     with _connect(place) as connection:
-        name = _choose_table(place, connection, query)
+        name, view = _choose_table(place, connection, query)
         # SQL doubles a quote inside of a quoted name.
         quoted = name.replace('"', '""')
-        cursor = connection.execute(f'SELECT * FROM "{quoted}"')
-        names = [field[0] for field in cursor.description]
-        first = True
-        # An empty table yields one frame without rows, so that its columns are known.
-        while (fetched := cursor.fetchmany(rows)) or first:
-            first = False
-            yield pandas.DataFrame(fetched, columns=names)
+        limits = limit_work(place, connection) if view else nullcontext()
+        with limits:
+            cursor = connection.execute(f'SELECT * FROM "{quoted}"')
+            names = [field[0] for field in cursor.description]
+            first = True
+            # An empty table yields one frame without rows, so that its columns are known.
+            while (fetched := cursor.fetchmany(rows)) or first:
+                first = False
+                yield pandas.DataFrame(fetched, columns=names)

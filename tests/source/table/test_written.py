@@ -5,8 +5,9 @@ import pandas
 import pytest
 
 import mercer
+from mercer._source.table import read_table
 from mercer.app.command import main
-from mercer.app.table import guess_roles, read_table
+from mercer.app.table import guess_roles
 from mercer.errors import DataError
 from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.numerals import read_numeral

@@ -6,13 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from mercer.app.study.record import Notice
-from mercer.app.table.column_type import type_columns
-from mercer.app.table.delimited import find_dialect, keep_codes, read_delimited
-from mercer.app.table.format import Place, find_format, find_place, report_damage
-from mercer.app.table.header import describe_names, name_columns
-from mercer.app.table.other_formats import list_parquet_files, read_other
-from mercer.app.table.table import Table, quote
+from mercer._source.table.bounds import check_packed_text
+from mercer._source.table.column_type import type_columns
+from mercer._source.table.delimited import read_delimited
+from mercer._source.table.dialect import find_dialect, keep_codes
+from mercer._source.table.format import Place, find_format, find_place, report_damage
+from mercer._source.table.header import describe_names, name_columns
+from mercer._source.table.notice import Notice
+from mercer._source.table.other_formats import list_parquet_files, read_other
+from mercer._source.table.table import Table, quote
 from mercer.errors import DataError
 
 
@@ -79,6 +81,8 @@ def read_table(
                 dialect = find_dialect(place, delimiter, encoding, kind == "gzip", mark)
                 _check_wanted(place.name, dialect.names, columns)
                 dialect = keep_codes(dialect, kinds or {})
+                if dialect.compressed:
+                    check_packed_text(place, dialect)
                 kinds = dict.fromkeys(dialect.codes, "category") | (kinds or {})
                 content, notices = read_delimited(place, dialect, list(columns) if columns else None)
         else:

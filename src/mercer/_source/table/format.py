@@ -44,6 +44,9 @@ _STRANGERS = {
     b"<?xml": "an XML document",
 }
 
+# Share of zeros in a byte of each letter from which a text without a mark is UTF-16 or UTF-32.
+_WIDE = 0.7
+
 
 @dataclass(frozen=True)
 class Place:
@@ -132,13 +135,31 @@ def find_format(place: Place) -> str:
     for magic, kind in _STRANGERS.items():
         if head.lstrip()[: len(magic)].lower() == magic.lower():
             raise _refuse(place, kind)
-    # UTF-16 has zero bytes in plain text, so its mark is looked for before zeros count as binary.
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    # UTF-16 and UTF-32 have zero bytes in plain text, so they are looked for before zeros count as binary.
+    if find_wide_encoding(head) is not None:
         return "delimited"
     if b"\x00" in head:
         raise _refuse(place, "neither text nor a known format")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return "json" if start.startswith((b'{"', b"[{", b"{ ", b"{}", b"[ {", b"[\n")) else "delimited"
+
+
+def find_wide_encoding(head: bytes) -> str | None:
+    """Return the name of UTF-16 or UTF-32 if the first bytes of a file are in it, with a mark or without; else None."""
+    # The mark of UTF-32 begins with that of UTF-16, so it is tried first.
+    for marks, name in (((b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "utf-32"), ((b"\xff\xfe", b"\xfe\xff"), "utf-16")):
+        if head.startswith(marks):
+            return name
+    # Without a mark: of most letters all bytes but one are zero, and that one is in the same place of each.
+    for width, name in ((4, "utf-32"), (2, "utf-16")):
+        whole = head[: len(head) // width * width]
+        zeros = [whole[place::width].count(0) * width / max(1, len(whole)) for place in range(width)]
+        for order, text in (("le", 0), ("be", width - 1)):
+            others = zeros[:text] + zeros[text + 1 :]
+            # A tab is the lowest character of a text.
+            if len(whole) >= 2 * width and min(whole[text::width]) >= 9 and min(others) >= _WIDE:
+                return f"{name}-{order}"
+    return None
 
 
 def _find_zip_format(place: Place) -> str:

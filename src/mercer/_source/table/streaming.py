@@ -4,19 +4,18 @@ Delimited text is read with known types of the columns, so that blocks do not gu
 that does not have its type on, the column is read as text.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mercer.app.study.record import Notice
-from mercer.app.table.arrow_columns import convert_arrow
-from mercer.app.table.column_type import type_columns
-from mercer.app.table.delimited import Dialect, find_dialect, guess_old_encoding, open_batches
-from mercer.app.table.format import Place, find_format, find_place, report_damage
-from mercer.app.table.header import name_columns
-from mercer.app.table.other_formats import (
+from mercer._source.table.column_type import type_columns
+from mercer._source.table.delimited import read_batches
+from mercer._source.table.dialect import Dialect, find_dialect
+from mercer._source.table.format import Place, find_format, find_place, report_damage
+from mercer._source.table.header import name_columns
+from mercer._source.table.notice import Notice
+from mercer._source.table.other_formats import (
     is_json_list,
     list_parquet_files,
     read_json_blocks,
@@ -24,11 +23,10 @@ from mercer.app.table.other_formats import (
     read_sqlite_blocks,
     validate_table,
 )
-from mercer.app.table.reading import make_frame
-from mercer.app.table.table import quote
+from mercer._source.table.plain_arrow import convert_arrow
+from mercer._source.table.reading import make_frame
+from mercer._source.table.table import quote
 from mercer.errors import DataError
-
-_COLUMN = re.compile(r"In CSV column #(\d+)")
 
 
 @dataclass
@@ -183,38 +181,9 @@ class Stream:
         import pyarrow
 
         assert self.dialect is not None
-        dialect, types, given = self.dialect, self._list_arrow_types(), 0
-        while True:
-            seen = 0
-            try:
-                for batch in open_batches(self.place, dialect, types, self.columns):
-                    table = pyarrow.Table.from_batches([batch])
-                    # After a restart the first `given` rows are passed over, as they were handed on already.
-                    fresh = table.slice(max(0, given - seen))
-                    seen += len(table)
-                    if len(fresh):
-                        given += len(fresh)
-                        yield fresh
-                return
-            except pyarrow.ArrowInvalid as error:
-                dialect, types = self._change_reading(dialect, types, str(error))
-
-    def _change_reading(self, dialect: Dialect, types: dict[str, Any], reason: str) -> tuple[Dialect, dict[str, Any]]:
-        """Return the dialect and the types to read on with, after an error of pyarrow."""
-        import pyarrow
-
-        # A later block may hold the first byte that is no UTF-8.
-        if "UTF8" in reason and dialect.encoding == "utf-8":
-            return replace(dialect, encoding=guess_old_encoding(b"")[0]), types
-        match = _COLUMN.search(reason)
-        name = dialect.names[int(match.group(1))] if match else None
-        if name is not None and types.get(name) != pyarrow.string():
-            return dialect, types | {name: pyarrow.string()}
-        # An error that names no column may be a line break inside of quotes.
-        if not dialect.long_values:
-            return replace(dialect, long_values=True), types
-        first = reason.splitlines()[0][:160]
-        raise DataError(f"{self.place.name}: the rest of the file cannot be read ({first}). Correct that line.")
+        for batch in read_batches(self.place, self.dialect, self._list_arrow_types(), self.columns):
+            if batch.num_rows:
+                yield pyarrow.Table.from_batches([batch])
 
     def _list_arrow_types(self) -> dict[str, Any]:
         import pyarrow
@@ -237,7 +206,7 @@ def read_blocks(
     Parameters
     ----------
     source : str, path or frame
-        As :func:`mercer.app.table.read_table` takes it.
+        As :func:`mercer._source.table.read_table` takes it.
     rows : int
         Approximate number of rows of a frame; delimited text comes in blocks of a few megabytes.
     kinds : dict or None

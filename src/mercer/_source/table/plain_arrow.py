@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source.arrow_values import make_arrow, make_arrow_table, read_arrow
-from mercer.app.table.delimited import MISSING
+from mercer._source.table.dialect import MISSING
 
 # The format in which dates are converted here; pandas reads all others.
 _ISO_DATE = "%Y-%m-%d"

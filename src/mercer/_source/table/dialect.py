@@ -1,21 +1,27 @@
-"""Delimited text: find out how a file is written, and read it with pyarrow."""
+"""How a file of delimited text is written: its encoding, delimiter, column names, decimal mark and columns of codes."""
 
 import codecs
 import csv
 import gzip
 import io
 import re
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mercer._source.file.unpacking import BoundedReader
-from mercer.app.study.record import Notice
-from mercer.app.table.blanks import join_by_tabs, looks_blank_separated, split_blanks
-from mercer.app.table.format import FORMATS, UNPACK, Place
-from mercer.app.table.header import NUMBER, Header, describe_names, find_codes, find_header, holds_values, name_columns
-from mercer.app.table.table import quote
+from mercer._source.table.blanks import looks_blank_separated, split_blanks
+from mercer._source.table.format import FORMATS, UNPACK, Place, find_wide_encoding
+from mercer._source.table.header import (
+    NUMBER,
+    Header,
+    describe_names,
+    find_codes,
+    find_header,
+    holds_values,
+    name_columns,
+)
+from mercer._source.table.notice import Notice
+from mercer._source.table.table import MOST_COLUMNS, quote
 from mercer.errors import DataError
 
 # Spellings of a missing value.
@@ -39,11 +45,12 @@ MISSING = [
 ]
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "blanks"}
 _CHARACTERS = (",", "\t", ";", "|")
-# Bytes from which the dialect is guessed, and bytes per block.
+_NO_DELIMITERS = str.maketrans("", "", "".join(_CHARACTERS))
+# Delimiters of a line that is not split any more: its fields would take 60 times its bytes. Quoted texts have some too.
+_MOST_FIELDS = 2_000_000
+# Bytes from which the dialect is guessed, and bytes of a buffer of unpacked text.
 _SAMPLE = 2**18
-_BLOCK = 2**22
-# A file is refused if more than this share of its lines have a wrong number of fields.
-_MOST_RAGGED = 0.05
+_BUFFER = 2**20
 # Share of lines that must have as many fields as the first one.
 _REGULAR = 0.8
 # Upper bound of that share for a single column: a text without delimiters is regular, but hardly a table.
@@ -71,7 +78,7 @@ def find_dialect(
     place: Place, delimiter: str | None, encoding: str | None, compressed: bool = False, mark: str | None = None
 ) -> Dialect:
     """Return how a file is written, as its first lines show; `mark` is the decimal mark, if it is known."""
-    with _open_bytes(place, compressed) as file:
+    with open_bytes(place, compressed) as file:
         sample = file.read(_SAMPLE)
         # A header may be longer than any sample: a million names are eight million bytes.
         sample += file.readline(2**26)
@@ -131,14 +138,14 @@ def _describe_header(header: Header, headed: bool, names: list[str], records: li
     return notices + describe_names(header.names, names)
 
 
-def _open_bytes(place: Place, compressed: bool) -> Any:
+def open_bytes(place: Place, compressed: bool) -> Any:
     """Open the file, decompressed."""
-    return _bound(place, gzip.open(place.open())) if compressed else place.open()
+    return bound_bytes(place, gzip.open(place.open())) if compressed else place.open()
 
 
-def _bound(place: Place, file: Any) -> Any:
+def bound_bytes(place: Place, file: Any) -> Any:
     """Return a reader that ends with an error where an archive unpacks to more than allowed."""
-    return io.BufferedReader(BoundedReader(file, place.name, place.size, place.max_unpacked, UNPACK), _BLOCK)
+    return io.BufferedReader(BoundedReader(file, place.name, place.size, place.max_unpacked, UNPACK), _BUFFER)
 
 
 def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:
@@ -156,9 +163,8 @@ def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[s
             raise DataError(
                 f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
             ) from None
-    # A byte order mark: FF FE or FE FF begins a file in UTF-16.
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16", [Notice("note", "the table", "The file is encoded in UTF-16.")]
+    if (wide := find_wide_encoding(sample[:4096])) is not None:
+        return wide, [Notice("note", "the table", f"The file is encoded in {wide[:6].upper()}.")]
     # Text in another encoding is rarely valid UTF-8, so the attempt is a test.
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
@@ -195,6 +201,12 @@ def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, li
         raise DataError(
             f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
         )
+    widest = max(len(line) - len(line.translate(_NO_DELIMITERS)) for line in text.split("\n"))
+    if widest > _MOST_FIELDS:
+        raise DataError(
+            f"{place.name}: a table may have at most {MOST_COLUMNS} columns; a line has {widest} delimiters. Write one "
+            f"row a line, with rows and columns exchanged if need be."
+        )
     tried = {}
     for delimiter in _CHARACTERS if given is None else dict.fromkeys([given, *_CHARACTERS]):
         try:
@@ -203,6 +215,10 @@ def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, li
             continue
     scores = {delimiter: _measure_regularity(records) for delimiter, (records, _) in tried.items()}
     best = max(scores, key=lambda delimiter: scores[delimiter], default=",")
+    if best == ",":
+        # Decimal commas split every line as regularly, and into more fields, than the delimiter does.
+        others = (other for other in scores if other != "," and scores[other] >= (_REGULAR, 2))
+        best = next((other for other in others if _has_decimal_commas(tried[other][0])), best)
     if given is not None:
         if given in tried and scores[given][1] == 1 and scores[best][0] > 0.9 and scores[best][1] > 1:
             raise DataError(
@@ -223,6 +239,12 @@ def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, li
     return best, *tried[best]
 
 
+def _has_decimal_commas(records: list[list[str]]) -> bool:
+    """Return whether commas occur in the fields, and only inside of numbers such as 1,5."""
+    fields = [value for record in records for value in record if "," in value]
+    return bool(fields) and all(map(_DECIMAL_COMMA.fullmatch, fields))
+
+
 def _measure_regularity(records: list[list[str]]) -> tuple[float, int]:
     """Return the share of lines below the header that have as many fields as it has names, and that number."""
     if not records:
@@ -230,7 +252,8 @@ def _measure_regularity(records: list[list[str]]) -> tuple[float, int]:
     header = find_header(records)
     width = len(header.names)
     below = records[header.place + int(header.narrow) :]
-    share = sum(len(record) == width for record in below) / len(below)
+    # A file of column names alone is regular too.
+    share = sum(len(record) == width for record in below) / len(below) if below else 1.0
     # A text without delimiters is regular under every delimiter it does not hold.
     return (round(share, 1), width) if width > 1 else (min(share, _ALONE), width)
 
@@ -242,132 +265,3 @@ def _refuse(place: Place) -> DataError:
         f"Give --delimiter, or a table as {FORMATS}."
     )
     return DataError(message)
-
-
-def _make_options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool = True) -> tuple[Any, Any, Any]:
-    """Return pyarrow's options for reading, parsing and converting."""
-    from pyarrow import csv as arrow_csv
-
-    reading = arrow_csv.ReadOptions(
-        column_names=dialect.names,
-        skip_rows_after_names=0,
-        skip_rows=dialect.skipped,
-        # Columns separated by blanks are rewritten in memory, and that copy is UTF-8.
-        encoding="utf-8" if dialect.blanks else dialect.encoding,
-        block_size=_BLOCK,
-        use_threads=threads,
-    )
-    parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=dialect.long_values)
-    converting = arrow_csv.ConvertOptions(
-        null_values=MISSING, strings_can_be_null=True, decimal_point=dialect.decimal, column_types=kinds
-    )
-    return reading, parsing, converting
-
-
-def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) -> tuple[Any, list[Notice]]:
-    """Return the whole file as an Arrow table, and notices about skipped lines."""
-    import pyarrow
-    from pyarrow import csv as arrow_csv
-
-    skipped: list[Any] = []
-
-    def skip(row: Any) -> str:
-        skipped.append(row)
-        return "skip"
-
-    reading, parsing, converting = _make_options(dialect, dict.fromkeys(dialect.codes, pyarrow.string()))
-    parsing.invalid_row_handler = skip
-    if columns is not None:
-        converting.include_columns = columns
-    try:
-        with _open_input(place, dialect) as stream:
-            table = arrow_csv.read_csv(stream, reading, parsing, converting)
-    except pyarrow.ArrowInvalid as error:
-        return _read_again(place, dialect, columns, str(error))
-    except UnicodeDecodeError as error:
-        raise _refuse_encoding(place, dialect, error) from None
-    # pyarrow returns bytes for a column that is not UTF-8.
-    if any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
-        return _read_again(place, dialect, columns, "UTF8")
-    notices = list(dialect.notices)
-    if skipped:
-        notices.append(_describe_ragged(place, table.num_rows, skipped))
-    return table, notices
-
-
-def _read_again(place: Place, dialect: Dialect, columns: list[str] | None, reason: str) -> tuple[Any, list[Notice]]:
-    """Read a file again that pyarrow refused: it has late bytes that are not UTF-8, or quoted line ends."""
-    if "UTF8" in reason and dialect.encoding == "utf-8":
-        encoding, notices = guess_old_encoding(b"")
-        return read_delimited(place, replace(dialect, encoding=encoding, notices=dialect.notices + notices), columns)
-    if not dialect.long_values:
-        return read_delimited(place, replace(dialect, long_values=True), columns)
-    raise DataError(
-        f"{place.name}: the file cannot be read as a table ({reason.splitlines()[0][:160]}). Correct that line."
-    )
-
-
-def _refuse_encoding(place: Place, dialect: Dialect, error: UnicodeDecodeError) -> DataError:
-    """Return the error that the file has another encoding."""
-    message = f"{place.name}: the file is not {dialect.encoding} ({error.reason}). Give --encoding."
-    return DataError(message)
-
-
-def _describe_ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
-    """Return a notice about skipped lines; DataError if there are too many of them."""
-    expected = skipped[0].expected_columns
-    widths = Counter(row.actual_columns for row in skipped).most_common(1)[0][0]
-    # A few broken lines are passed over; many mean that the delimiter was guessed wrong.
-    if len(skipped) > max(10, _MOST_RAGGED * (n_rows + len(skipped))):
-        raise DataError(
-            f"{place.name}: {len(skipped)} of {n_rows + len(skipped)} lines do not have as many fields as the "
-            f"first line ({expected}); most have {widths}. Give --delimiter, or quote values that hold the delimiter."
-        )
-    lines, verb = ("line does", "was") if len(skipped) == 1 else ("lines do", "were")
-    text = (
-        f"{len(skipped)} {lines} not have as many fields as the first line ({expected}) and {verb} skipped, such as "
-        f"{quote(skipped[0].text)}."
-    )
-    return Notice("warning", "the table", text, "correct the file")
-
-
-def _open_input(place: Place, dialect: Dialect) -> Any:
-    import pyarrow
-
-    if dialect.blanks:
-        with _open_bytes(place, dialect.compressed) as file:
-            return pyarrow.BufferReader(join_by_tabs(file.read().decode(dialect.encoding).removeprefix("\ufeff")))
-    if dialect.compressed:
-        return (
-            pyarrow.PythonFile(_open_bytes(place, True))
-            if place.path is None
-            else pyarrow.PythonFile(_bound(place, pyarrow.input_stream(place.origin, compression="gzip")))
-        )
-    return pyarrow.input_stream(place.origin)
-
-
-def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
-    """Yield the file as Arrow record batches of given types, a few megabytes at a time."""
-    from pyarrow import csv as arrow_csv
-
-    reading, parsing, converting = _make_options(dialect, kinds)
-    wrong: list[Any] = []
-
-    def stop(row: Any) -> str:
-        wrong.append(row)
-        return "skip"
-
-    parsing.invalid_row_handler = stop
-    if columns is not None:
-        converting.include_columns = columns
-    with _open_input(place, dialect) as stream:
-        for batch in arrow_csv.open_csv(stream, reading, parsing, converting):
-            if wrong:
-                break
-            yield batch
-    if wrong:
-        # If lines were skipped, predictions would no longer stand beside their rows.
-        raise DataError(
-            f"{place.name}: line {quote(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
-            f"{wrong[0].expected_columns}. Correct it."
-        )

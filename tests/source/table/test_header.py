@@ -3,8 +3,9 @@
 import pandas
 import pytest
 
-from mercer.app.table import Stream, guess_roles, read_table
-from mercer.app.table.header import find_header
+from mercer._source.table import Stream, read_table
+from mercer._source.table.header import find_header
+from mercer.app.table import guess_roles
 
 ROWS = [f"{k},{k * 0.5},{'ab'[k % 2]}" for k in range(30)]
 BODY = "\n".join(ROWS)

@@ -43,17 +43,30 @@ class TableColumns:
 
     @classmethod
     def choose(
-        cls, schema: Any, y: Any, weight: Any, *, targets: str | None, wanted: Any, subject: str, description: str
+        cls,
+        schema: Any,
+        y: Any,
+        weight: Any,
+        *,
+        targets: str | None,
+        wanted: Any,
+        subject: str,
+        description: str,
+        encoded: bool = False,
     ) -> "TableColumns":
-        """Divide the columns of `schema` into features, targets and weights; `wanted` are the features if known."""
+        """Divide the columns of `schema` into features, targets and weights; `wanted` are the features if known.
+
+        Features that will be `encoded` may be of any type, others must be numbers.
+        """
         refuse = _Refusal(subject, description, list(schema.names))
         refuse.duplicates()
         target_names, weight_names = find_named_columns(y, schema.names), find_named_columns(weight, schema.names)
         beside = [*(target_names or []), *(weight_names or [])]
         refuse.missing([*beside, *(wanted if wanted is not None else [])])
         features = [name for name in schema.names if name not in beside] if wanted is None else list(wanted)
-        for name in features:
-            refuse.unless_numbers(name, schema.field(name).type)
+        if not encoded:
+            for name in features:
+                refuse.unless_numbers(name, schema.field(name).type)
         if targets is not None:
             for name in target_names or []:
                 refuse.unless_targets(name, schema.field(name).type, targets)
@@ -160,11 +173,12 @@ class _Refusal:
         if _is_numeric(kind):
             return
         leave = "leave it out with pyarrow.dataset.dataset(path).scanner(columns=[...])"
+        encode = f"encode the table by make_pipeline(mercer.preprocessing.TableEncoder(), {self.subject}(...)), or"
         if types.is_temporal(kind):
-            self._raise(f"has times ({kind}) in column {name!r}; turn them into numbers, such as days, or {leave}")
+            self._raise(f"has times ({kind}) in column {name!r}; {encode} {leave}")
         if types.is_nested(kind):
             self._raise(f"has nested values ({kind}) in column {name!r}; give each of them a column, or {leave}")
-        self._raise(f"has text or categories ({kind}) in column {name!r}; encode them as numbers, or {leave}")
+        self._raise(f"has text or categories ({kind}) in column {name!r}; {encode} {leave}")
 
     def unless_targets(self, name: str, kind: Any, targets: str) -> None:
         """Raise if a column cannot hold targets of the kind `targets`."""

@@ -1,0 +1,211 @@
+"""Tables outside of memory whose rows become numbers as they are read: what a transformer of tables returns for them.
+
+Each pass over the rows reads the table again and encodes it block by block, so that a pipeline holds a few blocks,
+whatever the length of the table.
+"""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._source.file.block_stream import BlockStream
+from mercer._source.file.opening import kind_of, open_file
+from mercer._source.source import Source
+from mercer._source.table.source import find_description, open_batches, open_table, open_table_path
+from mercer._types import Array
+from mercer.errors import DataError
+
+
+class Encoding(Protocol):
+    """A function from a frame or an array of some rows to a matrix of numbers, dense or CSR."""
+
+    columns: list[str] | None  # of tables, the columns that it needs
+    kinds: dict[str, str]  # the kinds as which columns of text files are read
+    names: list[str]  # of the columns of the matrix
+
+    def __call__(self, rows: Any, where: str) -> Array: ...
+
+    def nothing(self, schema: Any) -> Array:
+        """Return a matrix of no rows, of the type that a table of an Arrow schema gives."""
+        ...
+
+
+class EncodedTable:
+    """A table that is encoded as it is read.
+
+    Iterate over it for matrices of some rows each, or give it to an estimator: ``y`` may then name a column of the
+    table. ``numpy.asarray`` reads it whole.
+
+    Parameters
+    ----------
+    X : path, object of pyarrow, or blocks of rows
+    encode : Encoding
+    subject : str
+        Who encodes, for errors.
+    """
+
+    def __init__(self, X: Any, encode: Encoding, place: str, subject: str) -> None:
+        self.X = X
+        self.encode = encode
+        self.place = place
+        self.subject = subject
+
+    def __repr__(self) -> str:
+        return f"EncodedTable({self.X!r}, {len(self.encode.names)} columns)"
+
+    def open(self, y: Any, weight: Any, *, columns: Any = None, **options: Any) -> Source:
+        """Open the rows as a source, with targets and weights from the same table or beside it."""
+        if is_table(self.X):
+            if isinstance(self.X, str | os.PathLike):
+                return open_table_path(Path(self.X), y, weight, encode=self.encode, **options)
+            return open_table(self.X, y, weight, encode=self.encode, **options)
+        if self.place == "file":
+            blocks: Any = _Encoded(
+                lambda: _read_source(open_file(self.X, y, weight, **options)), self.encode, None, None
+            )
+        else:
+            blocks = _Encoded(_restart(self.X), self.encode, _name(y, "y"), _name(weight, "sample_weight"))
+            # A generator can be read once: BlockStream knows it by being its own iterator.
+            blocks = iter(blocks) if isinstance(self.X, Iterator) else blocks
+        source = BlockStream(blocks, **options)
+        source.feature_names = list(self.encode.names)
+        return source
+
+    def __iter__(self) -> Iterator[Array]:
+        source = self.open(None, None, subject=self.subject, targets=None, threads=1)
+        source.keep_missing()
+        return (block.X for block in source.blocks())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        source = self.open(None, None, subject=self.subject, targets=None, threads=1)
+        source.keep_missing()
+        rows = source.whole()
+        rows = rows.toarray() if issparse(rows) else rows
+        return rows if dtype is None else rows.astype(dtype)
+
+
+def is_table(X: Any) -> bool:
+    """Return whether rows are a table of named columns: a file, a folder or an object of pyarrow."""
+    if isinstance(X, str | os.PathLike):
+        path = Path(X)
+        return path.is_dir() or not path.exists() or kind_of(path, "mercer") not in ("npy", "npz")
+    return type(X).__module__.split(".")[0] == "pyarrow"
+
+
+class TableBlocks:
+    """The rows of a table outside of memory in frames or arrays, to learn from.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Of the columns, without those of targets; None for arrays.
+    kinds : dict of str to str
+        How texts of columns are written: ``"number 1,234.5"``, ``"date %d.%m.%Y"``.
+    first : frame or array
+        Some rows.
+    """
+
+    def __init__(self, X: Any, targets: list[str], subject: str, threads: int, kinds: dict[str, str]) -> None:
+        self.kinds: dict[str, str] = {}
+        self.names: list[str] | None = None
+        if is_table(X):
+            table = open_batches(X, subject, kinds)
+            self.kinds = table.kinds
+            self.names = [name for name in table.schema.names if name not in targets]
+            rows = _read_table(table, self.names, threads > 1)
+        elif isinstance(X, str | os.PathLike):
+            source = open_file(X, None, None, subject=subject, targets=None, threads=threads)
+            if source.is_sparse:
+                raise DataError(f"{subject}: Sparse data was passed, but dense data is required; load and densify it.")
+            rows = ((block[0], where) for block, where in _read_source(source))
+        else:
+            rows = ((_without(parts[0], targets), where) for parts, where in _restart(X)())
+        first = next(rows, None)
+        if first is None:
+            raise DataError(f"{subject}: {find_description(X)} has no rows; got 0 sample(s), at least 1 is required.")
+        self.first = first[0]
+        self._rows = itertools.chain([first], rows)
+        if self.names is None:
+            names = getattr(self.first, "column_names", getattr(self.first, "columns", None))
+            self.names = None if names is None else [str(name) for name in names]
+
+    def __iter__(self) -> Iterator[tuple[Any, str]]:
+        return self._rows
+
+
+def _read_table(table: Any, names: list[str], threads: bool) -> Iterator[tuple[Any, str]]:
+    """Yield frames of Arrow with some rows, and where they are."""
+    import pyarrow
+
+    start = 0
+    for file, batch in table.batches(names, threads):
+        if batch.num_rows:
+            yield pyarrow.Table.from_batches([batch]), f"{file or 'the table'}, rows {start} on"
+        start += batch.num_rows
+
+
+def _read_source(source: Source) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield rows, targets and weights of a source of numbers, and where they are."""
+    source.keep_missing()
+    for block in source.blocks():
+        yield (block.dense(), block.y, block.weight), source.locate(block.start)
+
+
+def _restart(blocks: Any) -> Callable[[], Iterator[tuple[tuple[Any, ...], str]]]:
+    """Return a function that begins a pass over the user's blocks: tuples of rows and what stands beside them."""
+
+    def begin() -> Iterator[tuple[tuple[Any, ...], str]]:
+        for number, block in enumerate(blocks() if callable(blocks) else blocks):
+            yield block if isinstance(block, tuple) else (block,), f"block {number}"
+
+    return begin
+
+
+class _Encoded:
+    """Blocks of encoded rows, with their targets and weights; each iteration is a new pass."""
+
+    def __init__(self, begin: Any, encode: Encoding, y: str | None = None, weight: str | None = None) -> None:
+        self.begin, self.encode, self.y, self.weight = begin, encode, y, weight
+
+    def __iter__(self) -> Iterator[Any]:
+        for (rows, *beside), where in self.begin():
+            y, weight = (*beside, None, None)[:2]
+            y = y if self.y is None else _take(rows, self.y, where)
+            weight = weight if self.weight is None else _take(rows, self.weight, where)
+            encoded = self.encode(rows, where)
+            yield (
+                (encoded,) if y is None and weight is None else (encoded, y) if weight is None else (encoded, y, weight)
+            )
+
+
+def _name(given: Any, what: str) -> str | None:
+    """Return the column that targets or weights are in; blocks have nothing beside them."""
+    if given is None or isinstance(given, str):
+        return given
+    raise DataError(f"{what} must come with the blocks, or name a column of them; got it beside them.")
+
+
+def _take(frame: Any, name: str, where: str) -> Array:
+    """Return a column of a frame as an array."""
+    import narwhals
+
+    frame = narwhals.from_native(frame, eager_only=True)
+    if name not in frame.columns:
+        raise DataError(f"{where} has no column {name!r}; its columns are {', '.join(frame.columns)}.")
+    values = frame[name].to_numpy()
+    return values.astype(str) if values.dtype == object and isinstance(values[0], str) else np.asarray(values)
+
+
+def _without(frame: Any, names: list[str]) -> Any:
+    """Return a frame without the columns `names`; arrays as they are."""
+    if not names or not hasattr(frame, "columns"):
+        return frame
+    import narwhals
+
+    frame = narwhals.from_native(frame, eager_only=True)
+    return frame.drop([name for name in names if name in frame.columns]).to_native()
