@@ -11,6 +11,7 @@ from mercer._objective.piecewise_losses import (
     EpsilonInsensitive,
     Hinge,
     Huber,
+    ModifiedHuber,
     PerceptronLoss,
     PiecewiseLoss,
     Pinball,
@@ -19,6 +20,7 @@ from mercer._objective.piecewise_losses import (
     SquaredHinge,
 )
 from mercer._objective.prior_penalties import Box, Monotonicity, NonNegative, Smoothness, Symmetry
+from mercer._objective.registry import find_loss, list_losses
 from mercer._objective.smoothed import Smoothed
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "LabelLoss",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Monotonicity",
     "NonNegative",
     "Penalty",
@@ -53,4 +56,6 @@ __all__ = [
     "Symmetry",
     "Tukey",
     "ZeroOne",
+    "find_loss",
+    "list_losses",
 ]

@@ -5,10 +5,11 @@ The compiled twins of the two sums that every pass needs are in ``_native/losses
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.shared import row_losses
 from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
 from mercer._objective.loss import LabelLoss
@@ -26,6 +27,10 @@ class _ClassLoss(LabelLoss):
     """A loss with means: the probabilities that the scores give."""
 
     has_native = True
+
+    @property
+    def is_lipschitz(self) -> bool:
+        return True
 
     def _mean(self, scores: Array, xp: Any) -> Array:
         """Return the expected target given the scores, of the shape of the scores; residuals are mean minus target."""
@@ -57,6 +62,8 @@ class Logistic(_ClassLoss):
     array([0.6931])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("logistic", "log_loss", "binary_log_loss")
+    native: ClassVar[int] = row_losses.LOGISTIC
     n_classes = 2
     # Second derivative at z = 0, where fits start.
     start_curvature = 0.25
@@ -133,6 +140,7 @@ class Softmax(_ClassLoss):
     array([1.0986])
     """
 
+    native: ClassVar[int] = row_losses.SOFTMAX
     n_classes: int = 3
     is_separable = False
 

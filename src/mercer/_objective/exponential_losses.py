@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.shared import row_losses
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
@@ -23,8 +24,9 @@ class Poisson(Loss):
     array([1.])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("poisson",)
+    native: ClassVar[int] = row_losses.POISSON
     rests_at_zero: ClassVar[bool] = False
-
     least_target: ClassVar[float] = 0.0
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
@@ -74,6 +76,8 @@ class Exponential(LabelLoss):
     array([1.    , 0.1353])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("exponential",)
+    native: ClassVar[int] = row_losses.EXPONENTIAL
     n_classes: int = 2
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:

@@ -17,6 +17,8 @@ from mercer._types import Array
 
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
+# The classes of losses by each of their names.
+LOSS_CLASSES: "dict[str, type[Loss]]" = {}
 
 
 class Loss:
@@ -37,15 +39,36 @@ class Loss:
 
     target: ClassVar[str] = "numbers"
     is_convex: ClassVar[bool] = True
+    # Whether fits may minimise the loss: it is convex, and not least where all scores are zero.
+    has_optimum: ClassVar[bool] = True
     # Whether the loss is a sum of functions of one score each.
     is_separable: ClassVar[bool] = True
     # Whether the least value of the loss is zero for every target, so that its conjugate is zero at zero.
     rests_at_zero: ClassVar[bool] = True
+    # Names by which estimators take the loss; the first is mercer's, the others are scikit-learn's.
+    names: ClassVar[tuple[str, ...]] = ()
+    # The number of the loss in native code (``_native/shared/row_losses.py``), 0 for none, and its one parameter there.
+    native: ClassVar[int] = 0
+    shape_field: ClassVar[str] = ""
     # Whether sum_with_residual and add_gradients exist.
     has_native: ClassVar[bool] = False
     # The least number that a target may be.
     least_target: ClassVar[float] = -np.inf
     n_scores: Any = 1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        LOSS_CLASSES.update(dict.fromkeys(vars(cls).get("names", ()), cls))
+
+    @property
+    def shape(self) -> float:
+        """The parameter of the loss in native code."""
+        return float(getattr(self, self.shape_field)) if self.shape_field else 0.0
+
+    @property
+    def is_lipschitz(self) -> bool:
+        """Whether the slope is bounded."""
+        return False
 
     @property
     def is_smooth(self) -> bool:

@@ -1,0 +1,23 @@
+"""Losses by their names, which the classes of losses give themselves."""
+
+from dataclasses import fields
+from typing import Any
+
+from mercer._objective.loss import LOSS_CLASSES, Loss
+
+
+def list_losses(target: str | None = None) -> dict[str, Loss]:
+    """Return the losses that fits can minimise by each of their names, with their default parameters.
+
+    `target` is "numbers" or "labels", or None for both.
+    """
+    return {name: kind() for name, kind in LOSS_CLASSES.items() if kind.has_optimum and target in (None, kind.target)}
+
+
+def find_loss(loss: Any, **settings: float) -> Loss:
+    """Return `loss`, or the loss of that name with those of the `settings` that are parameters of it."""
+    if isinstance(loss, Loss):
+        return loss
+    kind = LOSS_CLASSES[loss]
+    own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in settings.items() if name in own})
