@@ -12,21 +12,17 @@ import numpy as np
 from mercer._native.shared import row_losses
 from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
-from mercer._objective.loss import LabelLoss
+from mercer._objective.loss import TILE, LabelLoss
 from mercer._plain import plain
 from mercer._types import Array
 
 _NO_WEIGHT = np.empty(0)
-# Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
-_TILE = 256
 # The least positive number with all its digits: smaller probabilities count as it.
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 class _ClassLoss(LabelLoss):
     """A loss with means: the probabilities that the scores give."""
-
-    has_native = True
 
     @property
     def is_lipschitz(self) -> bool:
@@ -99,26 +95,6 @@ class Logistic(_ClassLoss):
         mix, row, entropy = _mixture(np.array(given), np.array(wanted))
         return mix, row[1:], np.array([-1.0]), entropy
 
-    def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-        flat = scores.reshape(-1)
-        if weight is None:
-            return native_losses.logistic(flat, y)
-        return native_losses.weigh_logistic(flat, y, weight)
-
-    def add_gradients(
-        self,
-        X: np.ndarray,
-        unit: int,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        parameters: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        weight = _NO_WEIGHT if weight is None else weight
-        gradients.logistic_run(
-            X, unit, y, weight, np.ascontiguousarray(parameters[0]), np.empty(_TILE), out.reshape(len(out), -1)
-        )
-
 
 @plain
 @dataclass(frozen=True)
@@ -147,6 +123,10 @@ class Softmax(_ClassLoss):
     @property
     def n_scores(self) -> int:  # type: ignore[override]
         return self.n_classes
+
+    @property
+    def has_native(self) -> bool:
+        return True
 
     @property
     def smoothness(self) -> float:
@@ -206,7 +186,7 @@ class Softmax(_ClassLoss):
         parameters: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        scores = np.empty((_TILE, self.n_classes))
+        scores = np.empty((TILE, self.n_classes))
         gradients.softmax_run(
             X,
             unit,
@@ -214,11 +194,11 @@ class Softmax(_ClassLoss):
             _NO_WEIGHT if weight is None else weight,
             np.ascontiguousarray(parameters[:, :-1]),
             np.ascontiguousarray(parameters[:, -1]),
-            np.empty((_TILE, X.shape[1])),
+            np.empty((TILE, X.shape[1])),
             scores,
             # The residuals take the place of the scores: two views of the same memory.
             scores.reshape(-1),
-            np.empty(_TILE),
+            np.empty(TILE),
             out,
         )
 

@@ -12,9 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.sums import gradients
+from mercer._native.sums import losses as native_losses
 from mercer._objective.loss_arguments import read_arguments, read_scores
 from mercer._types import Array
 
+_NO_WEIGHT = np.empty(0)
+# Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
+TILE = 256
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
 # The classes of losses by each of their names.
@@ -50,8 +55,6 @@ class Loss:
     # The number of the loss in native code (``_native/shared/row_losses.py``), 0 for none, and its one parameter there.
     native: ClassVar[int] = 0
     shape_field: ClassVar[str] = ""
-    # Whether sum_with_residual and add_gradients exist.
-    has_native: ClassVar[bool] = False
     # The least number that a target may be.
     least_target: ClassVar[float] = -np.inf
     n_scores: Any = 1
@@ -64,6 +67,11 @@ class Loss:
     def shape(self) -> float:
         """The parameter of the loss in native code."""
         return float(getattr(self, self.shape_field)) if self.shape_field else 0.0
+
+    @property
+    def has_native(self) -> bool:
+        """Whether sum_with_residual and add_gradients can be called."""
+        return self.native > 0 and self.n_scores == 1
 
     @property
     def is_lipschitz(self) -> bool:
@@ -220,7 +228,9 @@ class Loss:
         """Return the weighted sum of the losses, and overwrite `scores` (float64, NumPy) by weighted residuals.
         Compiled.
         """
-        raise NotImplementedError  # losses with has_native define it
+        weight = _NO_WEIGHT if weight is None else weight
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        return native_losses.sum_rows(self.native, self.shape, scores.reshape(-1), y, weight)
 
     def add_gradients(
         self,
@@ -234,7 +244,10 @@ class Loss:
         """Add to `out` (m, k, d + 2), for m blocks of `unit` rows, the gradient by `parameters` (k, d + 1) and, last in
         the first row, the weighted sum of the losses. Compiled.
         """
-        raise NotImplementedError  # losses with has_native define it
+        weight = _NO_WEIGHT if weight is None else weight
+        y, own = np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(parameters[0])
+        sums = out.reshape(len(out), -1)
+        gradients.row_run(self.native, self.shape, X, unit, y, weight, own, np.empty(TILE), sums)
 
 
 class LabelLoss(Loss):

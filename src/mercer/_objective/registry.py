@@ -1,6 +1,7 @@
 """Losses by their names, which the classes of losses give themselves."""
 
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from mercer._objective.loss import LOSS_CLASSES, Loss
@@ -19,5 +20,9 @@ def find_loss(loss: Any, **settings: float) -> Loss:
     if isinstance(loss, Loss):
         return loss
     kind = LOSS_CLASSES[loss]
-    own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in settings.items() if name in own})
+    return kind(**{name: settings[name] for name in _list_parameters(kind) if name in settings})
+
+
+@cache
+def _list_parameters(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
