@@ -12,11 +12,14 @@ import numpy as np
 from mercer._native.shared import row_losses
 from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
+from mercer._objective.constants import compute_mean
 from mercer._objective.loss import TILE, LabelLoss
 from mercer._plain import plain
 from mercer._types import Array
 
 _NO_WEIGHT = np.empty(0)
+# Keeps shares of classes away from 0 and 1, where the log-odds are infinite.
+_EPSILON = np.finfo(np.float64).eps
 # The least positive number with all its digits: smaller probabilities count as it.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -75,6 +78,13 @@ class Logistic(_ClassLoss):
     def _mean(self, scores: Array, xp: Any) -> Array:
         small = xp.exp(-xp.abs(scores))
         return xp.where(scores < 0, small, xp.ones_like(small)) / (1.0 + small)
+
+    def link(self, mean: Array, xp: Any) -> Array:
+        return xp.log(mean / (1.0 - mean))
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        share = np.clip(compute_mean(y, weight), _EPSILON, 1 - _EPSILON)
+        return np.array([np.log(share / (1 - share))])
 
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return p log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
@@ -151,6 +161,15 @@ class Softmax(_ClassLoss):
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
         return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
+
+    def link(self, mean: Array, xp: Any) -> Array:
+        logs = xp.log(mean)
+        # A common shift changes no probability; scores that sum to zero are the symmetric choice.
+        return logs - xp.mean(logs, axis=-1, keepdims=True)
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_classes)
+        return self.link(np.clip(shares / shares.sum(), _EPSILON, 1.0), np)
 
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""

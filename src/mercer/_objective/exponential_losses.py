@@ -1,4 +1,4 @@
-"""Losses that grow exponentially: Poisson's for counts, and the exponential loss of boosting."""
+"""Losses that grow exponentially: Poisson's, gamma, and the exponential loss of boosting."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -6,14 +6,36 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._native.shared import row_losses
+from mercer._objective.class_losses import Logistic
+from mercer._objective.constants import compute_mean
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
 
 
+class _LogMean(Loss):
+    """A loss of targets that are not negative, whose score is the logarithm of their mean."""
+
+    rests_at_zero: ClassVar[bool] = False
+    least_target: ClassVar[float] = 0.0
+
+    def _mean(self, scores: Array, xp: Any) -> Array:
+        return xp.exp(scores)
+
+    def link(self, mean: Array, xp: Any) -> Array:
+        return xp.log(mean)
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        return np.array([np.log(compute_mean(y, weight))])
+
+    def start(self, shares: np.ndarray) -> np.ndarray:
+        # The best constant is the logarithm of the mean; the bound keeps targets of zero only from minus infinity.
+        return np.log(np.maximum(shares, 1e-10))
+
+
 @plain
 @dataclass(frozen=True)
-class Poisson(Loss):
+class Poisson(_LogMean):
     """The Poisson loss, exp(z) - y z for y >= 0: minus the log-likelihood of counts with mean exp(z), but log y!.
 
     Examples
@@ -26,8 +48,6 @@ class Poisson(Loss):
 
     names: ClassVar[tuple[str, ...]] = ("poisson",)
     native: ClassVar[int] = row_losses.POISSON
-    rests_at_zero: ClassVar[bool] = False
-    least_target: ClassVar[float] = 0.0
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(scores[:, 0]) - self.targets(y, xp, scores.dtype)[:, 0] * scores[:, 0]
@@ -45,10 +65,6 @@ class Poisson(Loss):
         inside = mean * xp.log(xp.where(mean > 0, mean, xp.ones_like(mean))) - mean
         return xp.where(mean < 0, xp.full_like(mean, xp.inf), inside)
 
-    def start(self, shares: np.ndarray) -> np.ndarray:
-        # The best constant is the logarithm of the mean count; the bound keeps counts of zero only from minus infinity.
-        return np.log(np.maximum(shares, 1e-10))
-
     def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
         return shares
 
@@ -56,6 +72,56 @@ class Poisson(Loss):
         mean = np.maximum(shares + wanted, 0.0)
         conjugate = mean * np.log(np.where(mean > 0, mean, 1.0)) - mean
         return mean, -np.ones_like(mean), float(np.sum(conjugate))
+
+
+@plain
+@dataclass(frozen=True)
+class Gamma(_LogMean):
+    """The gamma loss, z + y exp(-z) for y > 0: minus the log-likelihood of a gamma law with mean exp(z), but a constant.
+
+    A relative error costs the same at any size of the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Gamma
+    >>> Gamma().value(np.array([[0.0]]), np.array([2.0]))
+    array([2.])
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("gamma",)
+    native: ClassVar[int] = row_losses.GAMMA
+    above_least: ClassVar[bool] = True
+
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
+        return scores[:, 0] + self.targets(y, xp, scores.dtype)[:, 0] * xp.exp(-scores[:, 0])
+
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
+        return 1.0 - self._curvature(scores, y, xp)
+
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        return self.targets(y, xp, scores.dtype) * xp.exp(-scores)
+
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+        """Return c log (c / y) - c at c = 1 - dual, for c >= 0."""
+        rest = 1.0 - dual[:, 0]
+        ratio = rest / self.targets(y, xp, dual.dtype)[:, 0]
+        # c log c is zero at c = 0; the logarithm of one stands in for that of zero.
+        inside = rest * xp.log(xp.where(ratio > 0, ratio, xp.ones_like(ratio))) - rest
+        return xp.where(rest < 0, xp.full_like(rest, xp.inf), inside)
+
+    def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
+        # Residuals are below 1; the same size will do on the other side, where nothing bounds them.
+        return np.ones_like(shares)
+
+    def _counterweight(self, wanted: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        # Residuals 1 - c with c in proportion to the target, as they are where all scores are alike.
+        rest = np.maximum(1.0 - wanted, 0.0)
+        conjugate = rest * np.log(np.where(rest > 0, rest / shares, 1.0)) - rest
+        return np.ones_like(rest), -rest / shares, float(np.sum(conjugate))
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return float(np.log(compute_mean(y * np.exp(-scores[:, 0]), weight)))
 
 
 @plain
@@ -79,6 +145,16 @@ class Exponential(LabelLoss):
     names: ClassVar[tuple[str, ...]] = ("exponential",)
     native: ClassVar[int] = row_losses.EXPONENTIAL
     n_classes: int = 2
+
+    def _mean(self, scores: Array, xp: Any) -> Array:
+        # The score of least expected loss is half the log-odds.
+        return Logistic()._mean(2.0 * scores, xp)
+
+    def link(self, mean: Array, xp: Any) -> Array:
+        return 0.5 * xp.log(mean / (1.0 - mean))
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        return 0.5 * Logistic().find_constant(y, weight)
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.sum(self._curvature(scores, y, xp), axis=1)

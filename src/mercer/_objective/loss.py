@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
+from mercer._objective.constants import find_root
 from mercer._objective.loss_arguments import read_arguments, read_scores
 from mercer._types import Array
 
@@ -55,8 +56,11 @@ class Loss:
     # The number of the loss in native code (``_native/shared/row_losses.py``), 0 for none, and its one parameter there.
     native: ClassVar[int] = 0
     shape_field: ClassVar[str] = ""
-    # The least number that a target may be.
-    least_target: ClassVar[float] = -np.inf
+    # Whether Newton steps suit the loss: it bends everywhere, and by no less far from its minimum than near to it.
+    takes_newton: ClassVar[bool] = True
+    # The least number that a target may be, and whether targets must be above it.
+    least_target: float = -np.inf
+    above_least: bool = False
     n_scores: Any = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -176,15 +180,27 @@ class Loss:
         return _proximal(self, scores, y, step, xp)
 
     def _mean(self, scores: Array, xp: Any) -> Array:
-        raise NotImplementedError  # each loss with a likelihood defines its own, and each that is not separable
+        return scores
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return the targets in the shape of the scores, in `dtype`, by default float64."""
         return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
 
+    def link(self, mean: Array, xp: Any) -> Array:
+        """Return the scores that stand for expected targets: the inverse of :meth:`mean`."""
+        return mean
+
     def start(self, shares: np.ndarray) -> np.ndarray:
         """Return the intercepts (k,) from which to start, given the mean of the targets."""
         return np.zeros_like(shares)
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """Return the constant scores (k,) of least loss; `weight` (n,) or None for ones."""
+        return np.array([self.find_shift(np.zeros((len(y), 1)), y, weight)])
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        """Return the number of least loss to add to the one score of all rows."""
+        return find_root(self, scores, y, weight)
 
     def balance(
         self, excess: np.ndarray, shares: np.ndarray, typical: float
@@ -274,6 +290,9 @@ class LabelLoss(Loss):
     def signs(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return t, 1 for the class of a row and -1 for others, in the shape of the scores."""
         return 2.0 * self.targets(y, xp, dtype) - 1.0
+
+    def _mean(self, scores: Array, xp: Any) -> Array:
+        raise NotImplementedError  # each loss with a likelihood defines its own
 
     def _steepest(self, typical: float) -> float:
         """Return the largest absolute value of a residual."""

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._native.shared import row_losses
+from mercer._objective.constants import compute_mean, compute_quantile
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
@@ -26,6 +27,7 @@ from mercer._types import Array
 class PiecewiseLoss(Loss):
     """A loss of lines and parabolas."""
 
+    takes_newton: ClassVar[bool] = False
     # Half the distance between the corners; 1 / curvature of the parabolas; the steepest slopes.
     tube: float = 0.0
     width: float = 1.0
@@ -121,6 +123,13 @@ class Squared(PiecewiseLoss):
 
     names: ClassVar[tuple[str, ...]] = ("squared", "squared_error")
     native: ClassVar[int] = row_losses.SQUARED
+    takes_newton: ClassVar[bool] = True
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        return np.array([compute_mean(y, weight)])
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return compute_mean(y - scores[:, 0], weight)
 
 
 @plain
@@ -140,6 +149,9 @@ class Absolute(PiecewiseLoss):
     native: ClassVar[int] = row_losses.ABSOLUTE
     width = 0.0
     limits = (-1.0, 1.0)
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return compute_quantile(y - scores[:, 0], weight, 0.5)
 
 
 @plain
@@ -258,6 +270,9 @@ class Pinball(PiecewiseLoss):
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]
         return -self.quantile, 1.0 - self.quantile
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return compute_quantile(y - scores[:, 0], weight, self.quantile)
 
 
 class _MarginLoss(LabelLoss, PiecewiseLoss):

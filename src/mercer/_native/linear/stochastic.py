@@ -49,8 +49,8 @@ class Score:
 
     `owed` and `lag` are empty without an l1 penalty and without averages. Rows of the class `positive` have the target
     1 and others `Method.other`; if it is negative, targets are used as they are. Calls change the arrays in place, and
-    the public attributes: `step` is the next step, counted from one; `losses` and `losses_at_zero` are weighted sums over the rows
-    met, and `weight` is the sum of their weights.
+    the public attributes: `step` is the next step, counted from one; `losses` and `losses_at_zero` are weighted sums
+    over the rows met, and `weight` is the sum of their weights.
     """
 
     v: cython.double[::1]

@@ -76,19 +76,32 @@ def meet_rows(
     residuals: cython.double[::1],
 ) -> cython.double:
     """Return the weighted sum of the losses of some rows, whose scores `residuals` become weighted slopes."""
+    first: cython.Py_ssize_t
     i: cython.Py_ssize_t
     lane: cython.Py_ssize_t
-    z: cython.double
-    size: cython.double = 1.0
+    run: cython.Py_ssize_t
     part = cython.declare(cython.double[8])
+    # Runs of 64 rows on the stack, where no other pointer reaches them, so that loops over them vectorise.
+    z = cython.declare(cython.double[64])
+    t = cython.declare(cython.double[64])
+    value = cython.declare(cython.double[64])
+    slope = cython.declare(cython.double[64])
+    bend = cython.declare(cython.double[64])
     for lane in range(8):
         part[lane] = 0.0
-    for i in range(count):
-        z = residuals[i]
+    for first in range(0, count, 64):
+        run = min(count - first, 64)
+        for i in range(run):
+            z[i] = residuals[first + i]
+            t[i] = y[start + first + i]
+        row_losses.measure_run(loss, shape, t, z, run, value, slope, bend)
         if weight.shape[0] > 0:
-            size = weight[start + i]
-        part[i % 8] += size * row_losses.find_value(loss, shape, y[start + i], z)
-        residuals[i] = size * row_losses.find_slope(loss, shape, y[start + i], z)
+            for i in range(run):
+                value[i] *= weight[start + first + i]
+                slope[i] *= weight[start + first + i]
+        for i in range(run):
+            residuals[first + i] = slope[i]
+            part[i % 8] += value[i]
     return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
 
 
@@ -131,11 +144,7 @@ def row_run(
             # All scores of the tile first: the rows are still in the cache when `add_rows` needs them again.
             for i in range(count):
                 residuals[i] = score(X[start + i], w) + w[d]
-            # A loss that is known where the loop is compiled makes one that vectorises.
-            if loss == row_losses.LOGISTIC:
-                total = meet_rows(row_losses.LOGISTIC, shape, y, weight, start, count, residuals)
-            else:
-                total = meet_rows(loss, shape, y, weight, start, count, residuals)
+            total = meet_rows(loss, shape, y, weight, start, count, residuals)
             add_rows(X, start, count, residuals, sums[block])
             sums[block, d] += inline.sum(residuals[:count])
             sums[block, d + 1] += total

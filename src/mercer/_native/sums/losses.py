@@ -20,29 +20,40 @@ def meet_rows(
     weight: cython.const[cython.double][::1],
 ) -> cython.double:
     """Return the weighted sum of the losses; scores become weighted slopes."""
+    first: cython.Py_ssize_t
     i: cython.Py_ssize_t
     lane: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    z: cython.double
-    size: cython.double
+    count: cython.Py_ssize_t
+    whole: cython.Py_ssize_t
     weighted: cython.bint = weight.shape[0] > 0
     # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
-    whole: cython.Py_ssize_t = scores.shape[0] - scores.shape[0] % 8
+    # Runs of 64 rows on the stack, where no other pointer reaches them, so that loops over them vectorise.
+    z = cython.declare(cython.double[64])
+    t = cython.declare(cython.double[64])
+    value = cython.declare(cython.double[64])
+    slope = cython.declare(cython.double[64])
+    bend = cython.declare(cython.double[64])
     for lane in range(8):
         part[lane] = 0.0
-    for i in range(0, whole, 8):
-        for lane in range(8):
-            z = scores[i + lane]
-            size = weight[i + lane] if weighted else 1.0
-            part[lane] += size * row_losses.find_value(loss, shape, y[i + lane], z)
-            scores[i + lane] = size * row_losses.find_slope(loss, shape, y[i + lane], z)
-    # The last rows, at most seven, go to one running sum each.
-    for j in range(whole, scores.shape[0]):
-        z = scores[j]
-        size = weight[j] if weighted else 1.0
-        part[j - whole] += size * row_losses.find_value(loss, shape, y[j], z)
-        scores[j] = size * row_losses.find_slope(loss, shape, y[j], z)
+    for first in range(0, scores.shape[0], 64):
+        count = min(scores.shape[0] - first, 64)
+        for i in range(count):
+            z[i] = scores[first + i]
+            t[i] = y[first + i]
+        row_losses.measure_run(loss, shape, t, z, count, value, slope, bend)
+        if weighted:
+            for i in range(count):
+                value[i] *= weight[first + i]
+                slope[i] *= weight[first + i]
+        for i in range(count):
+            scores[first + i] = slope[i]
+        whole = count - count % 8
+        for i in range(0, whole, 8):
+            for lane in range(8):
+                part[lane] += value[i + lane]
+        for i in range(whole, count):
+            part[i - whole] += value[i]
     # Pairwise, always in this order: the same bits on every CPU.
     return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
 
@@ -60,11 +71,7 @@ def sum_rows(
     """
     total: cython.double
     with cython.nogil:
-        # A loss that is known where the loop is compiled makes one that vectorises.
-        if loss == row_losses.LOGISTIC:
-            total = meet_rows(row_losses.LOGISTIC, shape, scores, y, weight)
-        else:
-            total = meet_rows(loss, shape, scores, y, weight)
+        total = meet_rows(loss, shape, scores, y, weight)
     return total
 
 

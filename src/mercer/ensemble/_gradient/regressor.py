@@ -8,10 +8,11 @@ import numpy as np
 from mercer._base.parameter import Choice, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
+from mercer._objective import find_loss
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GradientModel
-from mercer.ensemble._histogram.losses import AbsoluteLoss, BoostingLoss, HuberLoss, QuantileLoss, SquaredLoss
+from mercer.ensemble._histogram.losses import BoostingLoss
 
 
 class GradientBoostingRegressor(RegressorMixin, GradientModel):
@@ -69,10 +70,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     alpha: float = parameter(Real(0, 1, closed="neither"), default=0.9, after="max_features")
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
-        if self.loss in ("huber", "quantile"):
-            # Of the losses only these two read `alpha`.
-            return (HuberLoss if self.loss == "huber" else QuantileLoss)(quantile=float(self.alpha))
-        return AbsoluteLoss() if self.loss == "absolute_error" else SquaredLoss()
+        # Of the losses only these two read `alpha`.
+        return BoostingLoss(
+            find_loss(self.loss, quantile=float(self.alpha)), self.alpha if self.loss == "huber" else None
+        )
 
     def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
         return np.asarray(y, dtype=np.float64), {}
