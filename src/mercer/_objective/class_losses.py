@@ -61,7 +61,7 @@ class Logistic(_ClassLoss):
     array([0.6931])
     """
 
-    names: ClassVar[tuple[str, ...]] = ("logistic", "log_loss", "binary_log_loss")
+    names: ClassVar[tuple[str, ...]] = ("logistic", "log_loss")
     native: ClassVar[int] = row_losses.LOGISTIC
     n_classes = 2
     # Second derivative at z = 0, where fits start.

@@ -17,6 +17,7 @@ class _LogMean(Loss):
     """A loss of targets that are not negative, whose score is the logarithm of their mean."""
 
     rests_at_zero: ClassVar[bool] = False
+    predicts_exponentials: ClassVar[bool] = True
     least_target: ClassVar[float] = 0.0
 
     def _mean(self, scores: Array, xp: Any) -> Array:
@@ -77,7 +78,7 @@ class Poisson(_LogMean):
 @plain
 @dataclass(frozen=True)
 class Gamma(_LogMean):
-    """The gamma loss, z + y exp(-z) for y > 0: minus the log-likelihood of a gamma law with mean exp(z), but a constant.
+    """The gamma loss, z + y exp(-z) for y > 0: minus the log-likelihood of a gamma law of mean exp(z), but a constant.
 
     A relative error costs the same at any size of the target.
 

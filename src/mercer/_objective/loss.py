@@ -51,6 +51,8 @@ class Loss:
     is_separable: ClassVar[bool] = True
     # Whether the least value of the loss is zero for every target, so that its conjugate is zero at zero.
     rests_at_zero: ClassVar[bool] = True
+    # Whether the expected target is the exponential of the score.
+    predicts_exponentials: ClassVar[bool] = False
     # Names by which estimators take the loss; the first is mercer's, the others are scikit-learn's.
     names: ClassVar[tuple[str, ...]] = ()
     # The number of the loss in native code (``_native/shared/row_losses.py``), 0 for none, and its one parameter there.

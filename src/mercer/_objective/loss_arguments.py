@@ -46,9 +46,8 @@ def read_arguments(loss: Any, scores: Any, y: Any, xp: Any) -> tuple[Array, Arra
         worst = float(xp.min(xp.astype(y, xp.float64)))
         if not (worst > loss.least_target if loss.above_least else worst >= loss.least_target):
             bracket = "(" if loss.above_least else "["
-            raise DataError(
-                f"{type(loss).__name__}: targets must be numbers in {bracket}{loss.least_target:g}, inf); got {worst:g}."
-            )
+            interval = f"{bracket}{loss.least_target:g}, inf)"
+            raise DataError(f"{type(loss).__name__}: targets must be numbers in {interval}; got {worst:g}.")
     return scores, y, xp, flat
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer._base import LimitedEstimator
-from mercer._base.linear.named_objectives import PENALTIES
+from mercer._base.linear.named_penalties import PENALTIES
 from mercer._base.parameter import Boolean, Integer, Real, Seed, attribute, parameter
 from mercer._objective import Loss
 from mercer._solver import Outcome, Solver

@@ -84,8 +84,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
             )
         if loss.least_target == 0.0 and not (np.all(y >= 0) and y.sum() > 0):
             raise DataError(
-                f"{type(self).__name__}: loss={self.loss!r} requires non-negative y and sum(y) > 0. Got the least value "
-                f"{y.min():g}; drop the rows of negative targets."
+                f"{type(self).__name__}: loss={self.loss!r} requires non-negative y and sum(y) > 0. Got the least "
+                f"value {y.min():g}; drop the rows of negative targets."
             )
         return Targets(type(self).__name__, y, read_column(source, "weight") if source.has_weight else None)
 
