@@ -1,4 +1,4 @@
-"""Losses that grow exponentially: Poisson's, gamma, and the exponential loss of boosting."""
+"""Losses that grow exponentially: Poisson's, gamma, Tweedie's, and the exponential loss of boosting."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -123,6 +123,68 @@ class Gamma(_LogMean):
 
     def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
         return float(np.log(compute_mean(y * np.exp(-scores[:, 0]), weight)))
+
+
+@plain
+@dataclass(frozen=True)
+class Tweedie(_LogMean):
+    """Tweedie's loss, exp((2 - p) z) / (2 - p) - y exp((1 - p) z) / (1 - p): half the deviance of power p.
+
+    The variance of a target is in proportion to the power p of its mean exp(z): 1 is Poisson's law, 2 the gamma law, 3
+    the inverse Gaussian. Between 1 and 2 are sums of gamma-distributed amounts, of which there may be none. It is
+    convex for p in [1, 2]; elsewhere a fit may end in a local minimum.
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        p: 0, at least 1, or below 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Tweedie
+    >>> Tweedie(1.5).value(np.array([[0.0]]), np.array([2.0]))
+    array([6.])
+    """
+
+    power: float = 1.5
+    names: ClassVar[tuple[str, ...]] = ("tweedie",)
+    shape_field: ClassVar[str] = "power"
+    has_conjugate: ClassVar[bool] = False
+
+    @property
+    def native(self) -> int:  # type: ignore[override]
+        return {1: row_losses.POISSON, 2: row_losses.GAMMA}.get(self.power, row_losses.TWEEDIE)
+
+    @property
+    def is_convex(self) -> bool:  # type: ignore[override]
+        return 1 <= self.power <= 2
+
+    @property
+    def least_target(self) -> float:  # type: ignore[override]
+        return 0.0 if self.power >= 1 else -np.inf
+
+    @property
+    def above_least(self) -> bool:  # type: ignore[override]
+        return self.power >= 2
+
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
+        z, y, p = scores[:, 0], self.targets(y, xp, scores.dtype)[:, 0], self.power
+        if p in (1, 2):
+            return xp.exp(z) - y * z if p == 1 else z + y * xp.exp(-z)
+        return xp.exp((2.0 - p) * z) / (2.0 - p) - y * xp.exp((1.0 - p) * z) / (1.0 - p)
+
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
+        y = self.targets(y, xp, scores.dtype)
+        return xp.exp((2.0 - self.power) * scores) - y * xp.exp((1.0 - self.power) * scores)
+
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        y, first, second = self.targets(y, xp, scores.dtype), 2.0 - self.power, 1.0 - self.power
+        return first * xp.exp(first * scores) - second * y * xp.exp(second * scores)
+
+    def find_model_curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        # Where the loss is not convex, the expected curvature (Fisher's), which is positive for every power.
+        return self._curvature(scores, y, xp) if self.is_convex else xp.exp((2.0 - self.power) * scores)
 
 
 @plain

@@ -49,6 +49,8 @@ class Loss:
     has_optimum: ClassVar[bool] = True
     # Whether the loss is a sum of functions of one score each.
     is_separable: ClassVar[bool] = True
+    # Whether `conjugate` exists: without it a fit is certified by the optimality conditions, not by a duality gap.
+    has_conjugate: ClassVar[bool] = True
     # Whether the least value of the loss is zero for every target, so that its conjugate is zero at zero.
     rests_at_zero: ClassVar[bool] = True
     # Whether the expected target is the exponential of the score.
@@ -184,6 +186,10 @@ class Loss:
     def _mean(self, scores: Array, xp: Any) -> Array:
         return scores
 
+    def find_model_curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Return the second derivatives for Newton steps, which are nowhere negative: those of a convex loss."""
+        return self._curvature(scores, y, xp)
+
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return the targets in the shape of the scores, in `dtype`, by default float64."""
         return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
@@ -281,6 +287,10 @@ class LabelLoss(Loss):
     @property
     def n_scores(self) -> int:  # type: ignore[override]
         return 1 if self.n_classes == 2 else self.n_classes
+
+    def find_model_curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Return the second derivatives for Newton steps, which are nowhere negative: those of a convex loss."""
+        return self._curvature(scores, y, xp)
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         # Two classes have one column of 0 and 1; more classes have a column each (one-hot).

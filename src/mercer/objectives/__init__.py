@@ -35,6 +35,7 @@ from mercer._objective import (
     SquaredHinge,
     Symmetry,
     Tukey,
+    Tweedie,
     ZeroOne,
 )
 
@@ -68,5 +69,6 @@ __all__ = [
     "SquaredHinge",
     "Symmetry",
     "Tukey",
+    "Tweedie",
     "ZeroOne",
 ]

@@ -145,7 +145,7 @@ def meet_each(
     for j in range(targets.shape[0]):
         z = values[at + j]
         y = targets[j]
-        if row_losses.EXPONENTIAL <= kind:
+        if row_losses.EXPONENTIAL <= kind <= row_losses.TWEEDIE:
             # The bound keeps exponentials finite where training diverges.
             z = z if z < HIGHEST else HIGHEST
             z = z if z > -HIGHEST else -HIGHEST

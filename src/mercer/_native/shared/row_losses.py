@@ -1,8 +1,9 @@
 """Losses of one row and one score: value, slope and curvature, inlined by every native loop that descends on a loss.
 
 The definition of each is its class in ``mercer._objective``, which names the number here and the one parameter,
-`shape`: the corner of the hinge (1; 0 for the perceptron), Huber's delta, epsilon, or a quantile. Targets are those of
-the class: 0 and 1 for labels, whose margin is m = (2 y - 1) z. Adding a loss means one branch in each function.
+`shape`: the corner of the hinge (1; 0 for the perceptron), Huber's delta, epsilon, a quantile, or a power. Targets are
+those of the class: 0 and 1 for labels, whose margin is m = (2 y - 1) z. Adding a loss means one
+branch in each function.
 """
 
 import cython
@@ -21,16 +22,18 @@ EPSILON_INSENSITIVE = 8
 SQUARED_EPSILON_INSENSITIVE = 9
 ABSOLUTE = 10
 PINBALL = 11
-# From here to the last one losses take exponentials of scores of both signs.
+# From here to TWEEDIE losses take exponentials of scores of both signs.
 EXPONENTIAL = 12
 POISSON = 13
 GAMMA = 14
+TWEEDIE = 15
 
 
 def find_value(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
     """Return the loss at the score z of a row with target y."""
     m: cython.double = (2.0 * y - 1.0) * z
     r: cython.double = y - z if y > z else z - y
+    p: cython.double
     if loss == SQUARED:
         return 0.5 * r * r
     elif loss == LOGISTIC:
@@ -57,6 +60,9 @@ def find_value(loss: cython.int, shape: cython.double, y: cython.double, z: cyth
         return elementary.exp(z) - y * z
     elif loss == GAMMA:
         return z + y * elementary.exp(-z)
+    elif loss == TWEEDIE:
+        p = 2.0 - shape
+        return elementary.exp(p * z) / p - y * elementary.exp((p - 1.0) * z) / (p - 1.0)
     return 0.0
 
 
@@ -91,6 +97,8 @@ def find_slope(loss: cython.int, shape: cython.double, y: cython.double, z: cyth
         return elementary.exp(z) - y
     elif loss == GAMMA:
         return 1.0 - y * elementary.exp(-z)
+    elif loss == TWEEDIE:
+        return elementary.exp((2.0 - shape) * z) - y * elementary.exp((1.0 - shape) * z)
     return 0.0
 
 
@@ -118,6 +126,9 @@ def find_curvature(loss: cython.int, shape: cython.double, y: cython.double, z: 
         return elementary.exp(z)
     elif loss == GAMMA:
         return y * elementary.exp(-z)
+    elif loss == TWEEDIE:
+        p = 2.0 - shape
+        return p * elementary.exp(p * z) - (p - 1.0) * y * elementary.exp((p - 1.0) * z)
     return 0.0
 
 
@@ -161,5 +172,7 @@ def measure_run(
         fill_run(POISSON, shape, y, z, count, values, slopes, curvatures)
     elif loss == GAMMA:
         fill_run(GAMMA, shape, y, z, count, values, slopes, curvatures)
+    elif loss == TWEEDIE:
+        fill_run(TWEEDIE, shape, y, z, count, values, slopes, curvatures)
     else:
         fill_run(loss, shape, y, z, count, values, slopes, curvatures)

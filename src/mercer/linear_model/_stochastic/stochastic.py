@@ -57,7 +57,7 @@ class StochasticModel(LimitedEstimator):
         "check_sample_weight_equivalence_on_dense_data": _VISITED,
         "check_sample_weight_equivalence_on_sparse_data": _VISITED,
     }
-    loss: str = attribute()
+    loss: Any = attribute()
     learning_rate: str = attribute()
     power_t: float = attribute(0.5)
     epsilon: float = attribute(0.1)
@@ -176,7 +176,9 @@ class StochasticModel(LimitedEstimator):
     def _warn_of_divergence(self, source: Source, descent: Descent) -> None:
         longest = float(np.max(source.map(find_squared_norms)))
         # Along the longest row, steps of a squared loss are stable below 2 / curvature; half of that is safe.
-        rate = 1.0 / (descent.loss.smoothness * (longest + float(self.fit_intercept)))
+        # A loss whose curvature nothing bounds is taken to have that of the squared one.
+        curvature = descent.loss.smoothness if math.isfinite(descent.loss.smoothness) else 1.0
+        rate = 1.0 / (curvature * (longest + float(self.fit_intercept)))
         warnings.warn(
             f"{type(self).__name__}: the losses grow without end with eta0={self.eta0:g}: the learning rate is too "
             f"large for rows of squared norm {longest:.3g}. Scale the columns, or try eta0={rate:.1g}.",
