@@ -29,8 +29,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     Parameters
     ----------
     loss : %(losses)s, default='squared_error'
-        The loss, by name or as an object of :mod:`mercer.objectives`. ``'huber'`` is squared for residuals up to their quantile `alpha`, which is found again in each round,
-        and linear beyond.
+        The loss, by name or as an object of :mod:`mercer.objectives`. ``'huber'`` is squared for residuals up to their
+        quantile `alpha`, which is found again in each round, and linear beyond.
     %(rounds)s
     init : an object with a method fit or one of 'zero' or None, default=None
         The estimator whose predictions are the first scores; None means the best constant.
