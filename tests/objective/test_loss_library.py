@@ -11,6 +11,7 @@ from mercer._objective import (
     Gamma,
     Hinge,
     Huber,
+    LogCosh,
     Logistic,
     ModifiedHuber,
     PerceptronLoss,
@@ -28,7 +29,7 @@ from mercer.errors import DataError
 
 REGRESSION = [
     *(Squared(), Absolute(), Huber(0.8), EpsilonInsensitive(0.3), SquaredEpsilonInsensitive(0.3), Pinball(0.8)),
-    *(Poisson(), Gamma(), Tukey(2.0)),
+    *(Poisson(), Gamma(), LogCosh(), Tukey(2.0)),
 ]
 MARGIN = [Hinge(), SquaredHinge(), ModifiedHuber(), PerceptronLoss(), Exponential(), Logistic()]
 SEVERAL = [Hinge(3), SquaredHinge(4), Exponential(3), Softmax(3)]

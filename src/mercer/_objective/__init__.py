@@ -2,7 +2,7 @@
 
 from mercer._objective.bounded_losses import Tukey, ZeroOne
 from mercer._objective.class_losses import Logistic, Softmax
-from mercer._objective.exponential_losses import Exponential, Gamma, Poisson, Tweedie
+from mercer._objective.exponential_losses import Exponential, Gamma, LogCosh, Poisson, Tweedie
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._objective.penalties import L1, L2, ElasticNetPenalty, GroupL1, PowerPenalty
 from mercer._objective.penalty import Penalty, PenaltySum
@@ -36,6 +36,7 @@ __all__ = [
     "Hinge",
     "Huber",
     "LabelLoss",
+    "LogCosh",
     "Logistic",
     "Loss",
     "ModifiedHuber",

@@ -1,4 +1,4 @@
-"""Losses that grow exponentially: Poisson's, gamma, Tweedie's, and the exponential loss of boosting."""
+"""Losses that grow exponentially: Poisson's, gamma, Tweedie's, log-cosh, and the exponential loss of boosting."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -185,6 +185,64 @@ class Tweedie(_LogMean):
     def find_model_curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         # Where the loss is not convex, the expected curvature (Fisher's), which is positive for every power.
         return self._curvature(scores, y, xp) if self.is_convex else xp.exp((2.0 - self.power) * scores)
+
+
+@plain
+@dataclass(frozen=True)
+class LogCosh(Loss):
+    """The log-cosh loss, log cosh(z - y): half the square of small residuals, and the size of large ones less log 2.
+
+    It bends everywhere, unlike Huber's loss, and is as steep as the absolute loss far out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import LogCosh
+    >>> LogCosh().value(np.array([[0.1], [10.0]]), np.zeros(2)).round(4)
+    array([0.005 , 9.3069])
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("log_cosh",)
+    native: ClassVar[int] = row_losses.LOG_COSH
+    takes_newton: ClassVar[bool] = False
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    @property
+    def is_lipschitz(self) -> bool:
+        return True
+
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
+        size = xp.abs(scores[:, 0] - self.targets(y, xp, scores.dtype)[:, 0])
+        # log cosh(r) = |r| + log(1 + exp(-2 |r|)) - log 2, which cannot overflow.
+        return size + xp.log1p(xp.exp(-2.0 * size)) - row_losses.LOG_TWO
+
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
+        return xp.tanh(scores - self.targets(y, xp, scores.dtype))
+
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        return 1.0 - self._residual(scores, y, xp) ** 2
+
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+        """Return y u + ((1 + u) log(1 + u) + (1 - u) log(1 - u)) / 2 for |u| <= 1."""
+        u = dual[:, 0]
+        inside = self.targets(y, xp, dual.dtype)[:, 0] * u
+        for part in (1.0 + u, 1.0 - u):
+            # Zero times its logarithm is zero; the logarithm of one stands in for that of zero.
+            inside = inside + 0.5 * part * xp.log(xp.where(part > 0, part, xp.ones_like(part)))
+        return xp.where(xp.abs(u) > 1, xp.full_like(u, xp.inf), inside)
+
+    def start(self, shares: np.ndarray) -> np.ndarray:
+        return shares
+
+    def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
+        return np.ones_like(shares)
+
+    def _counterweight(self, wanted: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        conjugate = self._conjugate(np.clip(wanted, -1.0, 1.0)[:, None], shares, np)
+        return wanted, np.zeros_like(wanted), float(np.sum(conjugate))
 
 
 @plain

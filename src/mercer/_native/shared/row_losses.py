@@ -27,6 +27,8 @@ EXPONENTIAL = 12
 POISSON = 13
 GAMMA = 14
 TWEEDIE = 15
+LOG_COSH = 16
+LOG_TWO = 0.6931471805599453
 
 
 def find_value(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
@@ -63,6 +65,8 @@ def find_value(loss: cython.int, shape: cython.double, y: cython.double, z: cyth
     elif loss == TWEEDIE:
         p = 2.0 - shape
         return elementary.exp(p * z) / p - y * elementary.exp((p - 1.0) * z) / (p - 1.0)
+    elif loss == LOG_COSH:
+        return r + elementary.log1p(elementary.exp(-2.0 * r)) - LOG_TWO
     return 0.0
 
 
@@ -99,6 +103,8 @@ def find_slope(loss: cython.int, shape: cython.double, y: cython.double, z: cyth
         return 1.0 - y * elementary.exp(-z)
     elif loss == TWEEDIE:
         return elementary.exp((2.0 - shape) * z) - y * elementary.exp((1.0 - shape) * z)
+    elif loss == LOG_COSH:
+        return elementary.tanh(r)
     return 0.0
 
 
@@ -129,6 +135,9 @@ def find_curvature(loss: cython.int, shape: cython.double, y: cython.double, z: 
     elif loss == TWEEDIE:
         p = 2.0 - shape
         return p * elementary.exp(p * z) - (p - 1.0) * y * elementary.exp((p - 1.0) * z)
+    elif loss == LOG_COSH:
+        p = elementary.tanh(r)
+        return 1.0 - p * p
     return 0.0
 
 
@@ -174,5 +183,7 @@ def measure_run(
         fill_run(GAMMA, shape, y, z, count, values, slopes, curvatures)
     elif loss == TWEEDIE:
         fill_run(TWEEDIE, shape, y, z, count, values, slopes, curvatures)
+    elif loss == LOG_COSH:
+        fill_run(LOG_COSH, shape, y, z, count, values, slopes, curvatures)
     else:
         fill_run(loss, shape, y, z, count, values, slopes, curvatures)
