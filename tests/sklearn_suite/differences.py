@@ -30,10 +30,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "kernel_approximation": ("Nystroem", "RBFSampler"),
     "kernel_ridge": ("KernelRidge",),
     "linear_model": (
-        *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV"),
-        *("LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Perceptron"),
+        *("BayesianRidge", "ElasticNet", "ElasticNetCV", "GammaRegressor", "HuberRegressor", "Lasso", "LassoCV"),
+        *("LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Perceptron", "PoissonRegressor"),
         *("QuantileRegressor", "Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
-        *("SGDClassifier", "SGDRegressor", "enet_path", "lasso_path"),
+        *("SGDClassifier", "SGDRegressor", "TweedieRegressor", "enet_path", "lasso_path"),
     ),
     "manifold": (
         *("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralEmbedding", "TSNE"),

@@ -165,7 +165,7 @@ default='l2'
         total = source.total_weight()
         # J = mean loss + penalty; the penalty is per unit of weight.
         problem = CompositeProblem(loss, penalty, total, source.n_features, self.fit_intercept, self.tol)
-        used, solve = choose_solver(self, problem, source)
+        used, solve = choose_solver(self, problem, source, self.solver)
         outcome = self._drive(
             solve,
             source,
@@ -193,12 +193,7 @@ default='l2'
                 loss = replace(loss, n_classes=len(classes))  # type: ignore[type-var]
             return loss, {"classes_": classes}, source
         source = self._open_single(X, y, sample_weight)
-        if loss.least_target > -np.inf and source.reduce(_OutOfRange(loss)):
-            sign, wrong = (">", "targets that are not positive") if loss.above_least else (">=", "negative targets")
-            raise DataError(
-                f"GeneralizedLinearEstimator: the {type(loss).__name__} loss needs y {sign} 0; got {wrong}. Drop their "
-                f"rows."
-            )
+        check_range(self, loss, source)
         return loss, {}, source
 
     def _check_loss(self, loss: Loss) -> None:
@@ -237,7 +232,7 @@ default='l2'
         """
         if _classifies(self):
             return super().predict(X)
-        predict = _Predicted(self.coef_, self.intercept_, _find_loss(self.loss))
+        predict = Predicted(self.coef_, self.intercept_, _find_loss(self.loss))
         if (rows := few_rows(self, X)) is not None:
             return predict.give(rows @ self.coef_ + self.intercept_)
         return open_new_rows(self, X, accept_sparse="csr").map(predict)
@@ -304,8 +299,17 @@ default='l2'
         return tags
 
 
+def check_range(model: Any, loss: Loss, source: Source) -> None:
+    """Raise DataError if there are targets for which the loss is not defined."""
+    if loss.least_target > -np.inf and source.reduce(_OutOfRange(loss)):
+        sign, wrong = (">", "targets that are not positive") if loss.above_least else (">=", "negative targets")
+        raise DataError(
+            f"{type(model).__name__}: the {type(loss).__name__} loss needs y {sign} 0; got {wrong}. Drop their rows."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class _Predicted:
+class Predicted:
     """The predictions for the rows of a block."""
 
     coef: Any

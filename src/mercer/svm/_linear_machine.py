@@ -70,7 +70,7 @@ class LinearMachine(LimitedEstimator):
         # The solvers minimise the mean loss plus a penalty: both sides are divided by C times the sum of weights.
         scaled = PENALTIES[penalty].scaled(1.0 / (self.C * total))
         problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)
-        used, solve = choose_solver(self, problem, source)
+        used, solve = choose_solver(self, problem, source, self.solver)
         if used == "irls" and takes_native(problem, source):
             solve = partial(self._solve_small, problem, self._is_watched())
         dtype = source.host_dtype
