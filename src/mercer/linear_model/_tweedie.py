@@ -27,7 +27,8 @@ SHARED = {
     max_iter : an integer in [1, inf), default=100
         The most steps.
     tol : a number in (0, inf), default=0.0001
-        The fit ends when its certificate is at most this share of what it was at zero coefficients.
+        The fit ends when the optimality conditions hold to this share of what they were at zero coefficients; where
+        there is a duality gap, when that is at most the square of this share of the objective there.
     warm_start : a boolean, default=False
         Whether to start from the last fit's solution.
     verbose : an integer in [0, inf) or a boolean, default=0
@@ -103,9 +104,9 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
         source = self._open_single(X, y, sample_weight)
         check_range(self, loss, source)
         penalty = L2(float(self.alpha)) if self.alpha > 0 else None
-        problem = CompositeProblem(
-            loss, penalty, source.total_weight(), source.n_features, self.fit_intercept, float(self.tol)
-        )
+        # Coefficients as near to the optimum as a gradient of `tol` says have a gap of its square.
+        tol = float(self.tol) ** 2 if penalty is not None and loss.has_conjugate else float(self.tol)
+        problem = CompositeProblem(loss, penalty, source.total_weight(), source.n_features, self.fit_intercept, tol)
         wish = "irls" if self.solver == "newton-cholesky" else "auto"
         used, solve = choose_solver(self, problem, source, wish)
         outcome = self._drive(
