@@ -78,6 +78,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.neural_network.tests.test_rbm \
 	sklearn.gaussian_process.tests.test_gpr \
 	sklearn.gaussian_process.tests.test_gpc \
+	sklearn.linear_model._glm.tests.test_glm \
 	sklearn.linear_model.tests.test_base \
 	sklearn.linear_model.tests.test_ridge \
 	sklearn.linear_model.tests.test_logistic \

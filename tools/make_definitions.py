@@ -20,6 +20,7 @@ C_NAMES = {
     "uchar": "unsigned char",
     "ushort": "unsigned short",
     "uint": "unsigned int",
+    "p_double": "double *",
 }
 
 

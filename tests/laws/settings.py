@@ -225,6 +225,9 @@ SETTINGS = {
         {"loss": "epsilon_insensitive", "alpha": 0.1, "solver": "dual"},
         {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
     ],
+    "PoissonRegressor": [{"alpha": 0.1}],
+    "GammaRegressor": [{"alpha": 0.1}],
+    "TweedieRegressor": [{}, {"power": 1.5, "alpha": 0.1}],
     "LinearDiscriminantAnalysis": [
         {},
         {"solver": "lsqr"},

@@ -8,9 +8,12 @@ from mercer._objective import (
     Absolute,
     EpsilonInsensitive,
     Exponential,
+    Gamma,
     Hinge,
     Huber,
+    LogCosh,
     Logistic,
+    ModifiedHuber,
     PerceptronLoss,
     Pinball,
     Poisson,
@@ -26,9 +29,9 @@ from mercer.errors import DataError
 
 REGRESSION = [
     *(Squared(), Absolute(), Huber(0.8), EpsilonInsensitive(0.3), SquaredEpsilonInsensitive(0.3), Pinball(0.8)),
-    *(Poisson(), Tukey(2.0)),
+    *(Poisson(), Gamma(), LogCosh(), Tukey(2.0)),
 ]
-MARGIN = [Hinge(), SquaredHinge(), PerceptronLoss(), Exponential(), Logistic()]
+MARGIN = [Hinge(), SquaredHinge(), ModifiedHuber(), PerceptronLoss(), Exponential(), Logistic()]
 SEVERAL = [Hinge(3), SquaredHinge(4), Exponential(3), Softmax(3)]
 CONVEX = [loss for loss in [*REGRESSION, *MARGIN, *SEVERAL] if loss.is_convex]
 WITH_CORNERS = [Absolute(), EpsilonInsensitive(0.3), Pinball(0.8), Hinge(), PerceptronLoss(), Hinge(3)]
@@ -43,7 +46,7 @@ def example(loss, n=60):
     random = np.random.default_rng(0)
     scores = random.normal(size=(n, loss.n_scores)) * 2.0
     if loss.target == "numbers":
-        y = random.normal(size=n) if not isinstance(loss, Poisson) else random.poisson(1.5, size=n).astype(float)
+        y = random.normal(size=n) if loss.least_target < 0 else random.poisson(1.5, size=n) + 0.5 * loss.above_least
     else:
         y = random.integers(0, loss.n_classes, size=n)
         y = y.astype(np.float64) if loss.n_scores == 1 else y

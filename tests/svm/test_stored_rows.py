@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from mercer._base.linear.named_objectives import LOSSES
+from mercer._objective import find_loss
 from mercer._solver.composite.dual_rows import PrepareDual
 from mercer._source import open_source
 from mercer.svm import LinearSVC
@@ -30,7 +30,7 @@ def test_one_call_visits_as_many_rows_as_their_stored_values_allow():
     random = np.random.default_rng(0)
     places = (np.arange(400), random.integers(100_000, size=400))
     rows, y = csr_array((np.ones(400), places), shape=(400, 100_000)), np.arange(400) % 2
-    prepare = PrepareDual(LOSSES["hinge"], 1.0, 400.0, None, np.zeros(100_000))
+    prepare = PrepareDual(find_loss("hinge"), 1.0, 400.0, None, np.zeros(100_000))
     assert prepare.answer(open_source(rows, y)).n_visits > 1_000_000
 
 

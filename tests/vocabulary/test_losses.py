@@ -44,7 +44,7 @@ def targets(loss):
     if loss.target == "labels":
         k = getattr(loss, "n_classes", 2)
         return np.digitize(score, np.quantile(score, np.arange(1, k) / k))
-    return np.exp(0.3 * score).round() if loss.least_target == 0 else score
+    return np.exp(0.3 * score).round() + 0.5 * loss.above_least if loss.least_target == 0 else score
 
 
 def test_the_grid_finds_losses_penalties_and_who_takes_them():
@@ -57,7 +57,9 @@ def test_the_grid_finds_losses_penalties_and_who_takes_them():
         if getattr(thing, "_parameters", {}).get(names[0]) is not None and thing._parameters[names[0]].accepts(example)
     ]
     perceptrons = {"neural_network.MLPClassifier", "neural_network.MLPRegressor"}
-    assert set(accepting) == {"linear_model.GeneralizedLinearEstimator"} | perceptrons
+    boosting = {"ensemble.GradientBoostingRegressor", "ensemble.HistGradientBoostingRegressor"}
+    linear = {"linear_model.GeneralizedLinearEstimator", "linear_model.SGDRegressor"}
+    assert set(accepting) == linear | boosting | perceptrons
 
 
 @pytest.mark.parametrize("name", LOSSES)

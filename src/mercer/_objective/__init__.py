@@ -2,7 +2,7 @@
 
 from mercer._objective.bounded_losses import Tukey, ZeroOne
 from mercer._objective.class_losses import Logistic, Softmax
-from mercer._objective.exponential_losses import Exponential, Poisson
+from mercer._objective.exponential_losses import Exponential, Gamma, LogCosh, Poisson, Tweedie
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._objective.penalties import L1, L2, ElasticNetPenalty, GroupL1, PowerPenalty
 from mercer._objective.penalty import Penalty, PenaltySum
@@ -11,6 +11,7 @@ from mercer._objective.piecewise_losses import (
     EpsilonInsensitive,
     Hinge,
     Huber,
+    ModifiedHuber,
     PerceptronLoss,
     PiecewiseLoss,
     Pinball,
@@ -19,6 +20,7 @@ from mercer._objective.piecewise_losses import (
     SquaredHinge,
 )
 from mercer._objective.prior_penalties import Box, Monotonicity, NonNegative, Smoothness, Symmetry
+from mercer._objective.registry import find_loss, list_losses
 from mercer._objective.smoothed import Smoothed
 
 __all__ = [
@@ -29,12 +31,15 @@ __all__ = [
     "ElasticNetPenalty",
     "EpsilonInsensitive",
     "Exponential",
+    "Gamma",
     "GroupL1",
     "Hinge",
     "Huber",
     "LabelLoss",
+    "LogCosh",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Monotonicity",
     "NonNegative",
     "Penalty",
@@ -52,5 +57,8 @@ __all__ = [
     "SquaredHinge",
     "Symmetry",
     "Tukey",
+    "Tweedie",
     "ZeroOne",
+    "find_loss",
+    "list_losses",
 ]

@@ -29,6 +29,7 @@ class ZeroOne(LabelLoss):
 
     n_classes: int = 2
     is_convex: ClassVar[bool] = False
+    has_optimum: ClassVar[bool] = False
 
     @property
     def is_smooth(self) -> bool:
@@ -69,6 +70,7 @@ class Tukey(Loss):
 
     cutoff: float = 4.685
     is_convex: ClassVar[bool] = False
+    has_optimum: ClassVar[bool] = False
 
     def _share(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array]:
         """Return r = z - y, and 1 - (r / c)^2, not below zero."""

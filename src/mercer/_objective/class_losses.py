@@ -5,19 +5,21 @@ The compiled twins of the two sums that every pass needs are in ``_native/losses
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.shared import row_losses
 from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
-from mercer._objective.loss import LabelLoss
+from mercer._objective.constants import compute_mean
+from mercer._objective.loss import TILE, LabelLoss
 from mercer._plain import plain
 from mercer._types import Array
 
 _NO_WEIGHT = np.empty(0)
-# Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
-_TILE = 256
+# Keeps shares of classes away from 0 and 1, where the log-odds are infinite.
+_EPSILON = np.finfo(np.float64).eps
 # The least positive number with all its digits: smaller probabilities count as it.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -25,7 +27,9 @@ _TINY = float(np.finfo(np.float64).tiny)
 class _ClassLoss(LabelLoss):
     """A loss with means: the probabilities that the scores give."""
 
-    has_native = True
+    @property
+    def is_lipschitz(self) -> bool:
+        return True
 
     def _mean(self, scores: Array, xp: Any) -> Array:
         """Return the expected target given the scores, of the shape of the scores; residuals are mean minus target."""
@@ -57,6 +61,8 @@ class Logistic(_ClassLoss):
     array([0.6931])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("logistic", "log_loss")
+    native: ClassVar[int] = row_losses.LOGISTIC
     n_classes = 2
     # Second derivative at z = 0, where fits start.
     start_curvature = 0.25
@@ -72,6 +78,13 @@ class Logistic(_ClassLoss):
     def _mean(self, scores: Array, xp: Any) -> Array:
         small = xp.exp(-xp.abs(scores))
         return xp.where(scores < 0, small, xp.ones_like(small)) / (1.0 + small)
+
+    def link(self, mean: Array, xp: Any) -> Array:
+        return xp.log(mean / (1.0 - mean))
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        share = np.clip(compute_mean(y, weight), _EPSILON, 1 - _EPSILON)
+        return np.array([np.log(share / (1 - share))])
 
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return p log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
@@ -91,26 +104,6 @@ class Logistic(_ClassLoss):
             return mix, np.array([last]), np.array([-1.0]), entropy
         mix, row, entropy = _mixture(np.array(given), np.array(wanted))
         return mix, row[1:], np.array([-1.0]), entropy
-
-    def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-        flat = scores.reshape(-1)
-        if weight is None:
-            return native_losses.logistic(flat, y)
-        return native_losses.weigh_logistic(flat, y, weight)
-
-    def add_gradients(
-        self,
-        X: np.ndarray,
-        unit: int,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        parameters: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        weight = _NO_WEIGHT if weight is None else weight
-        gradients.logistic_run(
-            X, unit, y, weight, np.ascontiguousarray(parameters[0]), np.empty(_TILE), out.reshape(len(out), -1)
-        )
 
 
 @plain
@@ -133,12 +126,17 @@ class Softmax(_ClassLoss):
     array([1.0986])
     """
 
+    native: ClassVar[int] = row_losses.SOFTMAX
     n_classes: int = 3
     is_separable = False
 
     @property
     def n_scores(self) -> int:  # type: ignore[override]
         return self.n_classes
+
+    @property
+    def has_native(self) -> bool:
+        return True
 
     @property
     def smoothness(self) -> float:
@@ -163,6 +161,15 @@ class Softmax(_ClassLoss):
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
         return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
+
+    def link(self, mean: Array, xp: Any) -> Array:
+        logs = xp.log(mean)
+        # A common shift changes no probability; scores that sum to zero are the symmetric choice.
+        return logs - xp.mean(logs, axis=-1, keepdims=True)
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_classes)
+        return self.link(np.clip(shares / shares.sum(), _EPSILON, 1.0), np)
 
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
@@ -198,7 +205,7 @@ class Softmax(_ClassLoss):
         parameters: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        scores = np.empty((_TILE, self.n_classes))
+        scores = np.empty((TILE, self.n_classes))
         gradients.softmax_run(
             X,
             unit,
@@ -206,11 +213,11 @@ class Softmax(_ClassLoss):
             _NO_WEIGHT if weight is None else weight,
             np.ascontiguousarray(parameters[:, :-1]),
             np.ascontiguousarray(parameters[:, -1]),
-            np.empty((_TILE, X.shape[1])),
+            np.empty((TILE, X.shape[1])),
             scores,
             # The residuals take the place of the scores: two views of the same memory.
             scores.reshape(-1),
-            np.empty(_TILE),
+            np.empty(TILE),
             out,
         )
 

@@ -12,11 +12,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.sums import gradients
+from mercer._native.sums import losses as native_losses
+from mercer._objective.constants import find_root
 from mercer._objective.loss_arguments import read_arguments, read_scores
 from mercer._types import Array
 
+_NO_WEIGHT = np.empty(0)
+# Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
+TILE = 256
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
+# The classes of losses by each of their names.
+LOSS_CLASSES: "dict[str, type[Loss]]" = {}
 
 
 class Loss:
@@ -37,15 +45,46 @@ class Loss:
 
     target: ClassVar[str] = "numbers"
     is_convex: ClassVar[bool] = True
+    # Whether fits may minimise the loss: it is convex, and not least where all scores are zero.
+    has_optimum: ClassVar[bool] = True
     # Whether the loss is a sum of functions of one score each.
     is_separable: ClassVar[bool] = True
+    # Whether `conjugate` exists: without it a fit is certified by the optimality conditions, not by a duality gap.
+    has_conjugate: ClassVar[bool] = True
     # Whether the least value of the loss is zero for every target, so that its conjugate is zero at zero.
     rests_at_zero: ClassVar[bool] = True
-    # Whether sum_with_residual and add_gradients exist.
-    has_native: ClassVar[bool] = False
-    # The least number that a target may be.
-    least_target: ClassVar[float] = -np.inf
+    # Whether the expected target is the exponential of the score.
+    predicts_exponentials: ClassVar[bool] = False
+    # Names by which estimators take the loss; the first is mercer's, the others are scikit-learn's.
+    names: ClassVar[tuple[str, ...]] = ()
+    # The number of the loss in native code (``_native/shared/row_losses.py``), 0 for none, and its one parameter there.
+    native: ClassVar[int] = 0
+    shape_field: ClassVar[str] = ""
+    # Whether Newton steps suit the loss: it bends everywhere, and by no less far from its minimum than near to it.
+    takes_newton: ClassVar[bool] = True
+    # The least number that a target may be, and whether targets must be above it.
+    least_target: float = -np.inf
+    above_least: bool = False
     n_scores: Any = 1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        LOSS_CLASSES.update(dict.fromkeys(vars(cls).get("names", ()), cls))
+
+    @property
+    def shape(self) -> float:
+        """The parameter of the loss in native code."""
+        return float(getattr(self, self.shape_field)) if self.shape_field else 0.0
+
+    @property
+    def has_native(self) -> bool:
+        """Whether sum_with_residual and add_gradients can be called."""
+        return self.native > 0 and self.n_scores == 1
+
+    @property
+    def is_lipschitz(self) -> bool:
+        """Whether the slope is bounded."""
+        return False
 
     @property
     def is_smooth(self) -> bool:
@@ -145,15 +184,31 @@ class Loss:
         return _proximal(self, scores, y, step, xp)
 
     def _mean(self, scores: Array, xp: Any) -> Array:
-        raise NotImplementedError  # each loss with a likelihood defines its own, and each that is not separable
+        return scores
+
+    def find_model_curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Return the second derivatives for Newton steps, which are nowhere negative: those of a convex loss."""
+        return self._curvature(scores, y, xp)
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return the targets in the shape of the scores, in `dtype`, by default float64."""
         return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
 
+    def link(self, mean: Array, xp: Any) -> Array:
+        """Return the scores that stand for expected targets: the inverse of :meth:`mean`."""
+        return mean
+
     def start(self, shares: np.ndarray) -> np.ndarray:
         """Return the intercepts (k,) from which to start, given the mean of the targets."""
         return np.zeros_like(shares)
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """Return the constant scores (k,) of least loss; `weight` (n,) or None for ones."""
+        return np.array([self.find_shift(np.zeros((len(y), 1)), y, weight)])
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        """Return the number of least loss to add to the one score of all rows."""
+        return find_root(self, scores, y, weight)
 
     def balance(
         self, excess: np.ndarray, shares: np.ndarray, typical: float
@@ -197,7 +252,9 @@ class Loss:
         """Return the weighted sum of the losses, and overwrite `scores` (float64, NumPy) by weighted residuals.
         Compiled.
         """
-        raise NotImplementedError  # losses with has_native define it
+        weight = _NO_WEIGHT if weight is None else weight
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        return native_losses.sum_rows(self.native, self.shape, scores.reshape(-1), y, weight)
 
     def add_gradients(
         self,
@@ -211,7 +268,10 @@ class Loss:
         """Add to `out` (m, k, d + 2), for m blocks of `unit` rows, the gradient by `parameters` (k, d + 1) and, last in
         the first row, the weighted sum of the losses. Compiled.
         """
-        raise NotImplementedError  # losses with has_native define it
+        weight = _NO_WEIGHT if weight is None else weight
+        y, own = np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(parameters[0])
+        sums = out.reshape(len(out), -1)
+        gradients.row_run(self.native, self.shape, X, unit, y, weight, own, np.empty(TILE), sums)
 
 
 class LabelLoss(Loss):
@@ -228,6 +288,10 @@ class LabelLoss(Loss):
     def n_scores(self) -> int:  # type: ignore[override]
         return 1 if self.n_classes == 2 else self.n_classes
 
+    def find_model_curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Return the second derivatives for Newton steps, which are nowhere negative: those of a convex loss."""
+        return self._curvature(scores, y, xp)
+
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         # Two classes have one column of 0 and 1; more classes have a column each (one-hot).
         if self.n_classes == 2:
@@ -238,6 +302,9 @@ class LabelLoss(Loss):
     def signs(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return t, 1 for the class of a row and -1 for others, in the shape of the scores."""
         return 2.0 * self.targets(y, xp, dtype) - 1.0
+
+    def _mean(self, scores: Array, xp: Any) -> Array:
+        raise NotImplementedError  # each loss with a likelihood defines its own
 
     def _steepest(self, typical: float) -> float:
         """Return the largest absolute value of a residual."""

@@ -42,11 +42,12 @@ def read_arguments(loss: Any, scores: Any, y: Any, xp: Any) -> tuple[Array, Arra
     if loss.target == "labels":
         return scores, _read_labels(loss, y, scores.dtype, xp), xp, flat
     # Targets may be integers and the bound a fraction, so both are compared as float64.
-    if loss.least_target > -np.inf and not bool(xp.all(xp.astype(y, xp.float64) >= loss.least_target)):
+    if loss.least_target > -np.inf:
         worst = float(xp.min(xp.astype(y, xp.float64)))
-        raise DataError(
-            f"{type(loss).__name__}: targets must be numbers in [{loss.least_target:g}, inf); got {worst:g}."
-        )
+        if not (worst > loss.least_target if loss.above_least else worst >= loss.least_target):
+            bracket = "(" if loss.above_least else "["
+            interval = f"{bracket}{loss.least_target:g}, inf)"
+            raise DataError(f"{type(loss).__name__}: targets must be numbers in {interval}; got {worst:g}.")
     return scores, y, xp, flat
 
 

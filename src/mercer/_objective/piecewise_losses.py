@@ -13,10 +13,12 @@ between the limits.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.shared import row_losses
+from mercer._objective.constants import compute_mean, compute_quantile
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._types import Array
@@ -25,6 +27,7 @@ from mercer._types import Array
 class PiecewiseLoss(Loss):
     """A loss of lines and parabolas."""
 
+    takes_newton: ClassVar[bool] = False
     # Half the distance between the corners; 1 / curvature of the parabolas; the steepest slopes.
     tube: float = 0.0
     width: float = 1.0
@@ -37,6 +40,10 @@ class PiecewiseLoss(Loss):
     @property
     def smoothness(self) -> float:
         return 1.0 / self.width if self.width > 0 else np.inf
+
+    @property
+    def is_lipschitz(self) -> bool:
+        return self.limits[0] > -np.inf and self.limits[1] < np.inf
 
     def distances(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, Array | float]:
         """Return how far scores are above the lower and the upper corner, and the sign that they were multiplied by."""
@@ -114,6 +121,16 @@ class Squared(PiecewiseLoss):
     array([2.])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("squared", "squared_error")
+    native: ClassVar[int] = row_losses.SQUARED
+    takes_newton: ClassVar[bool] = True
+
+    def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        return np.array([compute_mean(y, weight)])
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return compute_mean(y - scores[:, 0], weight)
+
 
 @plain
 @dataclass(frozen=True)
@@ -128,8 +145,13 @@ class Absolute(PiecewiseLoss):
     array([2., 0.])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("absolute", "absolute_error")
+    native: ClassVar[int] = row_losses.ABSOLUTE
     width = 0.0
     limits = (-1.0, 1.0)
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return compute_quantile(y - scores[:, 0], weight, 0.5)
 
 
 @plain
@@ -152,6 +174,9 @@ class Huber(PiecewiseLoss):
     array([0.125, 2.5  ])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("huber",)
+    native: ClassVar[int] = row_losses.HUBER
+    shape_field: ClassVar[str] = "delta"
     delta: float = 1.35
 
     @property
@@ -177,6 +202,9 @@ class EpsilonInsensitive(PiecewiseLoss):
     array([0. , 1.5])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("epsilon_insensitive",)
+    native: ClassVar[int] = row_losses.EPSILON_INSENSITIVE
+    shape_field: ClassVar[str] = "epsilon"
     epsilon: float = 0.1
     width = 0.0
     limits = (-1.0, 1.0)
@@ -204,6 +232,9 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
     array([0., 4.])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("squared_epsilon_insensitive",)
+    native: ClassVar[int] = row_losses.SQUARED_EPSILON_INSENSITIVE
+    shape_field: ClassVar[str] = "epsilon"
     epsilon: float = 0.1
     width = 0.5
 
@@ -230,12 +261,18 @@ class Pinball(PiecewiseLoss):
     array([0.9, 0.1])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("pinball", "quantile")
+    native: ClassVar[int] = row_losses.PINBALL
+    shape_field: ClassVar[str] = "quantile"
     quantile: float = 0.5
     width = 0.0
 
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]
         return -self.quantile, 1.0 - self.quantile
+
+    def find_shift(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        return compute_quantile(y - scores[:, 0], weight, self.quantile)
 
 
 class _MarginLoss(LabelLoss, PiecewiseLoss):
@@ -248,6 +285,13 @@ class _MarginLoss(LabelLoss, PiecewiseLoss):
         signs = self.signs(y, xp, scores.dtype)
         beyond = signs * scores - self.corner
         return beyond, beyond, signs
+
+    def slope(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
+        if width > 0:
+            return super().slope(scores, y, width, xp)
+        # The steeper slope in the corner: a perceptron learns from scores of zero.
+        beyond, _, signs = self.distances(scores, y, xp)
+        return signs * xp.where(beyond <= 0, xp.full_like(beyond, self.limits[0]), xp.zeros_like(beyond))
 
     def start(self, shares: np.ndarray) -> np.ndarray:
         return np.zeros_like(shares)
@@ -280,6 +324,9 @@ class Hinge(_MarginLoss):
     array([0. , 0.5, 2. ])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("hinge",)
+    native: ClassVar[int] = row_losses.HINGE
+    shape_field: ClassVar[str] = "corner"
     n_classes: int = 2
     width = 0.0
 
@@ -302,9 +349,38 @@ class SquaredHinge(_MarginLoss):
     array([0.  , 0.25, 4.  ])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+    native: ClassVar[int] = row_losses.SQUARED_HINGE
     n_classes: int = 2
     width = 0.5
     limits = (-np.inf, 0.0)
+
+
+@plain
+@dataclass(frozen=True)
+class ModifiedHuber(_MarginLoss):
+    """The modified Huber loss of the margin m = t z: max(0, 1 - m)^2 for m >= -1 and -4 m beyond.
+
+    It is the squared hinge, but mistakes cost no more than in proportion; (clip(z, -1, 1) + 1) / 2 is its probability.
+
+    Parameters
+    ----------
+    n_classes : int, default=2
+        With more than two, each class against the rest, added up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import ModifiedHuber
+    >>> ModifiedHuber().value(np.array([[2.0], [0.5], [-3.0]]), np.ones(3))
+    array([ 0.  ,  0.25, 12.  ])
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("modified_huber",)
+    native: ClassVar[int] = row_losses.MODIFIED_HUBER
+    n_classes: int = 2
+    width = 0.5
+    limits = (-4.0, 0.0)
 
 
 @plain
@@ -327,6 +403,10 @@ class PerceptronLoss(_MarginLoss):
     array([0., 0., 1.])
     """
 
+    names: ClassVar[tuple[str, ...]] = ("perceptron",)
+    has_optimum: ClassVar[bool] = False
+    native: ClassVar[int] = row_losses.HINGE
+    shape_field: ClassVar[str] = "corner"
     n_classes: int = 2
     width = 0.0
     corner = 0.0

@@ -136,7 +136,7 @@ class LossCurvature(LinearStatistic):
         xp, scores = block.xp, self.scores(block)
         rows = block.X if self._takes_all(block) else self._choose_columns(block)
         if self.loss.is_separable:
-            bends = block.weigh(self.loss.curvature(scores, block.y, xp, checked=True))
+            bends = block.weigh(self.loss.find_model_curvature(scores, block.y, xp))
             return _diagonal([_gram(block, rows, bends[:, i : i + 1]) for i in range(bends.shape[1])], xp)
         p = self.loss.mean(scores, xp)
         k = p.shape[1]
@@ -153,14 +153,14 @@ class LossCurvature(LinearStatistic):
         """Compute the Hessian of one score by compiled moments: it is the second moment of [x, 1], weighted."""
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
-        bends = self.loss.curvature(self.scores(block), block.y, np, checked=True)[:, 0]
+        bends = self.loss.find_model_curvature(self.scores(block), block.y, np)[:, 0]
         return _sum_moments(block, unit, bends)
 
     def on(self, block: Block) -> Array:
         return self.on_run(block, max(1, block.n)) if self._is_of_moments(block) else super().on(block)
 
     def _is_of_moments(self, block: Block) -> bool:
-        single = self.loss.is_separable and self.loss.is_convex and self.loss.n_scores == 1
+        single = self.loss.is_separable and self.loss.n_scores == 1
         return single and block.is_native and self._takes_all(block)
 
     def _takes_all(self, block: Block) -> bool:
@@ -248,7 +248,7 @@ class CurvatureProduct(LinearStatistic):
         xp, scores = block.xp, self.scores(block)
         change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
         if self.loss.is_separable:
-            change = self.loss.curvature(scores, block.y, xp, checked=True) * change
+            change = self.loss.find_model_curvature(scores, block.y, xp) * change
         else:
             p = self.loss.mean(scores, xp)
             # (diag(p) - p p^T) c = p (c - p.c), without the k x k matrix.

@@ -35,6 +35,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_stochastic.perceptron": ("Perceptron",),
         "_stochastic.sgd_classifier": ("SGDClassifier",),
         "_stochastic.sgd_regressor": ("SGDRegressor",),
+        "_tweedie": ("GammaRegressor", "PoissonRegressor", "TweedieRegressor"),
     },
     scikit="sklearn.linear_model",
 )

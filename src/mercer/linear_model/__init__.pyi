@@ -33,7 +33,6 @@ from mercer.linear_model._stochastic.perceptron import Perceptron as Perceptron
 from mercer.linear_model._stochastic.sgd_classifier import SGDClassifier as SGDClassifier
 from mercer.linear_model._stochastic.sgd_regressor import SGDRegressor as SGDRegressor
 from sklearn.linear_model import ARDRegression as ARDRegression
-from sklearn.linear_model import GammaRegressor as GammaRegressor
 from sklearn.linear_model import Lars as Lars
 from sklearn.linear_model import LarsCV as LarsCV
 from sklearn.linear_model import LassoLars as LassoLars
@@ -47,11 +46,9 @@ from sklearn.linear_model import OrthogonalMatchingPursuit as OrthogonalMatching
 from sklearn.linear_model import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
 from sklearn.linear_model import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressiveRegressor
-from sklearn.linear_model import PoissonRegressor as PoissonRegressor
 from sklearn.linear_model import RANSACRegressor as RANSACRegressor
 from sklearn.linear_model import SGDOneClassSVM as SGDOneClassSVM
 from sklearn.linear_model import TheilSenRegressor as TheilSenRegressor
-from sklearn.linear_model import TweedieRegressor as TweedieRegressor
 from sklearn.linear_model import lars_path as lars_path
 from sklearn.linear_model import lars_path_gram as lars_path_gram
 from sklearn.linear_model import orthogonal_mp as orthogonal_mp

@@ -11,10 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
-from mercer._base.linear.named_objectives import LOSSES, PENALTIES, find_named_loss, find_named_penalty
+from mercer._base.linear.named_penalties import PENALTIES, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
+from mercer._base.loss_rules import ANY_LOSSES, ANY_NAMES
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
-from mercer._objective import Exponential, Logistic, Loss, Penalty, PerceptronLoss, Poisson, Softmax
+from mercer._documentation import compose_docstring
+from mercer._objective import Exponential, Logistic, Loss, Penalty, Softmax, find_loss
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Block, Source, place_of
@@ -24,12 +26,17 @@ from mercer.errors import DataError, ParameterError
 from mercer.linear_model._logistic.separability import warn_if_separable
 
 
+def _find_loss(loss: Any) -> Loss:
+    """Return `loss`, or the loss of that name; the squared loss for values that ``fit`` will refuse."""
+    return find_loss(loss if isinstance(loss, Loss) or (isinstance(loss, str) and loss in ANY_NAMES) else "squared")
+
+
 def _classifies(estimator: Any) -> bool:
-    return find_named_loss(estimator.loss).target == "labels"
+    return _find_loss(estimator.loss).target == "labels"
 
 
 def _knows_probabilities(estimator: Any) -> bool:
-    return isinstance(find_named_loss(estimator.loss), Logistic | Softmax)
+    return isinstance(_find_loss(estimator.loss), Logistic | Softmax)
 
 
 class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimator):
@@ -45,8 +52,7 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
 
     Parameters
     ----------
-    loss : one of 'squared', 'absolute', 'huber', 'epsilon_insensitive', 'squared_epsilon_insensitive', 'pinball', \
-'poisson', 'logistic', 'hinge', 'squared_hinge', 'exponential' or an instance of Loss, default='squared'
+    loss : %(losses)s, default='squared'
         The loss, by name or as an object of :mod:`mercer.objectives`, which may have parameters: ``Huber(2.0)``,
         ``Pinball(0.9)``. It must be convex.
     penalty : one of 'l2', 'l1', 'elasticnet', 'nonnegative', 'smoothness' or an instance of Penalty or None, \
@@ -124,7 +130,8 @@ default='l2'
     ('duality gap', 11, 0.977)
     """
 
-    loss: Any = parameter(Choice(*LOSSES) | Instance(Loss), default="squared", kw_only=False)
+    __doc__ = compose_docstring(__doc__, {"losses": ANY_LOSSES.text})
+    loss: Any = parameter(ANY_LOSSES, default="squared", kw_only=False)
     penalty: Any = parameter(Choice(*PENALTIES) | Instance(Penalty) | Nothing(), default="l2", kw_only=False)
     alpha: float = parameter(Real(0), default=0.001)
     fit_intercept: bool = parameter(Boolean(), default=True)
@@ -158,7 +165,7 @@ default='l2'
         total = source.total_weight()
         # J = mean loss + penalty; the penalty is per unit of weight.
         problem = CompositeProblem(loss, penalty, total, source.n_features, self.fit_intercept, self.tol)
-        used, solve = choose_solver(self, problem, source)
+        used, solve = choose_solver(self, problem, source, self.solver)
         outcome = self._drive(
             solve,
             source,
@@ -174,7 +181,7 @@ default='l2'
 
     def _open_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Loss, dict[str, Any], Source]:
         """Return the loss for these targets, the classes if there are any, and the rows."""
-        loss = find_named_loss(self.loss)
+        loss = _find_loss(self.loss)
         self._check_loss(loss)
         if loss.target == "labels":
             source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
@@ -186,14 +193,11 @@ default='l2'
                 loss = replace(loss, n_classes=len(classes))  # type: ignore[type-var]
             return loss, {"classes_": classes}, source
         source = self._open_single(X, y, sample_weight)
-        if isinstance(loss, Poisson) and source.reduce(_Negative()):
-            raise DataError(
-                "GeneralizedLinearEstimator: the Poisson loss needs y >= 0; got negative targets. Drop their rows."
-            )
+        check_range(self, loss, source)
         return loss, {}, source
 
     def _check_loss(self, loss: Loss) -> None:
-        if not loss.is_convex or isinstance(loss, PerceptronLoss):
+        if not loss.is_convex or not loss.has_optimum:
             why = "is not convex" if not loss.is_convex else "is least where all coefficients are zero"
             raise ParameterError(
                 f"GeneralizedLinearEstimator: {type(loss).__name__} {why}, and is there to judge models or to descend "
@@ -228,10 +232,10 @@ default='l2'
         """
         if _classifies(self):
             return super().predict(X)
-        linked = isinstance(find_named_loss(self.loss), Poisson)
+        predict = Predicted(self.coef_, self.intercept_, _find_loss(self.loss))
         if (rows := few_rows(self, X)) is not None:
-            return _apply_link(rows @ self.coef_ + self.intercept_, linked)
-        return open_new_rows(self, X, accept_sparse="csr").map(_Predicted(self.coef_, self.intercept_, linked))
+            return predict.give(rows @ self.coef_ + self.intercept_)
+        return open_new_rows(self, X, accept_sparse="csr").map(predict)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier, or R^2 of a regressor.
@@ -255,9 +259,10 @@ default='l2'
             return super().score(X, y, sample_weight)
         if place_of(X, y) == "memory":
             return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
-        if isinstance(find_named_loss(self.loss), Poisson):
+        if (loss := _find_loss(self.loss)).predicts_exponentials:
             raise DataError(
-                "GeneralizedLinearEstimator: score of the Poisson loss needs rows in memory. Load them first."
+                f"GeneralizedLinearEstimator: score of the {type(loss).__name__} loss needs rows in memory. Load them "
+                f"first."
             )
         return determination(self, X, y, sample_weight)
 
@@ -290,29 +295,42 @@ default='l2'
         tags.estimator_type = "classifier" if classifies else "regressor"
         tags.classifier_tags = ClassifierTags() if classifies else None
         tags.regressor_tags = None if classifies else RegressorTags()
-        tags.target_tags.positive_only = isinstance(find_named_loss(self.loss), Poisson)
+        tags.target_tags.positive_only = _find_loss(self.loss).least_target >= 0
         return tags
 
 
+def check_range(model: Any, loss: Loss, source: Source) -> None:
+    """Raise DataError if there are targets for which the loss is not defined."""
+    if loss.least_target > -np.inf and source.reduce(_OutOfRange(loss)):
+        sign, wrong = (">", "targets that are not positive") if loss.above_least else (">=", "negative targets")
+        raise DataError(
+            f"{type(model).__name__}: the {type(loss).__name__} loss needs y {sign} 0; got {wrong}. Drop their rows."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class _Predicted:
+class Predicted:
     """The predictions for the rows of a block."""
 
     coef: Any
     intercept: Any
-    linked: bool
+    loss: Loss
 
     def __call__(self, block: Block) -> Any:
-        return _apply_link(block.matmul(self.coef) + self.intercept, self.linked)
+        return self.give(block.matmul(self.coef) + self.intercept)
 
-
-def _apply_link(scores: Any, linked: bool) -> Any:
-    return namespace_of(scores).exp(scores) if linked else scores
+    def give(self, scores: Any) -> Any:
+        """Return the predictions at scores."""
+        return self.loss.mean(scores, namespace_of(scores), checked=True)
 
 
 @dataclass(frozen=True)
-class _Negative(Statistic):
-    """The number of negative targets."""
+class _OutOfRange(Statistic):
+    """The number of targets for which the loss is not defined."""
+
+    loss: Loss
 
     def of(self, block: Block) -> int:
-        return int(block.xp.sum(block.xp.astype(block.y < 0, block.xp.int64)))
+        least = self.loss.least_target
+        wrong = block.y <= least if self.loss.above_least else block.y < least
+        return int(block.xp.sum(block.xp.astype(wrong, block.xp.int64)))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer._base import LimitedEstimator
-from mercer._base.linear.named_objectives import PENALTIES
+from mercer._base.linear.named_penalties import PENALTIES
 from mercer._base.parameter import Boolean, Integer, Real, Seed, attribute, parameter
 from mercer._objective import Loss
 from mercer._solver import Outcome, Solver
@@ -70,7 +70,7 @@ class LinearMachine(LimitedEstimator):
         # The solvers minimise the mean loss plus a penalty: both sides are divided by C times the sum of weights.
         scaled = PENALTIES[penalty].scaled(1.0 / (self.C * total))
         problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)
-        used, solve = choose_solver(self, problem, source)
+        used, solve = choose_solver(self, problem, source, self.solver)
         if used == "irls" and takes_native(problem, source):
             solve = partial(self._solve_small, problem, self._is_watched())
         dtype = source.host_dtype

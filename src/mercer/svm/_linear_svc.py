@@ -1,6 +1,5 @@
 """Linear support vector classification."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -9,8 +8,8 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier, LinearDecision
-from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Real, parameter
+from mercer._objective import find_loss
 from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._types import Array
@@ -134,7 +133,7 @@ class LinearSVC(LinearDecision, LinearMachine):
             outcome = self._solve_jointly(source, classes)
             self._conclude(outcome)
             return self
-        loss = replace(LOSSES[self.loss], n_classes=len(classes))  # type: ignore[type-var]
+        loss = find_loss(self.loss, n_classes=len(classes))
         outcome = self._solve(source, loss, self.penalty, {"classes_": classes})
         self._conclude(outcome)
         return self

@@ -1,13 +1,12 @@
 """Linear support vector regression."""
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from mercer._base import few_rows, fitting, open_new_rows
-from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.linear.prediction import SingleTarget
 from mercer._base.parameter import Boolean, Choice, Real, parameter
 from mercer._base.scoring import RegressorMixin
+from mercer._objective import find_loss
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import UnsupportedError
@@ -121,7 +120,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
                 f"dual=False. Use loss='squared_epsilon_insensitive', or dual='auto'."
             )
         source = self._open_single(X, y, sample_weight)
-        loss = replace(LOSSES[self.loss], epsilon=float(self.epsilon))  # type: ignore[type-var]
+        loss = find_loss(self.loss, epsilon=float(self.epsilon))
         outcome = self._solve(source, loss, "l2")
         self._conclude(outcome)
         return self

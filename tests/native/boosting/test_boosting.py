@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mercer._native.boosting import layout
+from mercer._objective import Exponential, Logistic, Poisson, Softmax, Squared
 from mercer._statistic.statistic import fold_sums
-from mercer.ensemble._histogram.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 UNIT = 32
 
@@ -98,7 +98,7 @@ class Growth:
         self.scales[:], self.units[:] = scales, 1 / np.array(scales)
         scores = np.zeros((len(gradients), 1)) if scores is None else scores
         y, losses = np.zeros(len(gradients)), np.zeros((len(self.spans), 3))
-        self.native.hold_scores(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses)
+        self.native.hold_scores(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses, 0.0, 0)
         self.native.hold_sample(np.array(drawn, np.int64), 0, 0.0)
         self.leader.start_tree(0, direct)
         self.advance()
@@ -284,7 +284,7 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
         assert np.all(values <= growth.reals[node, layout.UPPER])
 
 
-@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), SoftmaxLoss(3)])
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax(3), Poisson(), Exponential()])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradients_are_derivatives_of_the_loss_and_blocks_leave_their_sums(level, loss, weighted):
     rng = np.random.default_rng(6)
@@ -293,7 +293,7 @@ def test_gradients_are_derivatives_of_the_loss_and_blocks_leave_their_sums(level
     scores, y = rng.normal(size=(n, k)), rng.integers(0, max(k, 2), n).astype(float)
     weight = rng.random(n) if weighted else np.empty(0)
     gradients, losses = np.empty((k, n, 2)), np.empty((3, 1 + 2 * k))
-    growth.native.hold_scores(gradients, scores, y, weight, losses)
+    growth.native.hold_scores(gradients, scores, y, weight, losses, loss.shape, 0)
     growth.native.hold_values(np.empty(0))
     growth.leader.offer_scores(loss.native, k)
     growth.advance()

@@ -6,17 +6,13 @@ import numpy
 import pytest
 import scipy.sparse
 
+from mercer._native.shared.row_losses import EPSILON_INSENSITIVE as TUBE
+from mercer._native.shared.row_losses import HINGE, HUBER, LOGISTIC, SQUARED, SQUARED_HINGE
+from mercer._native.shared.row_losses import MODIFIED_HUBER as MODIFIED
+from mercer._native.shared.row_losses import SQUARED_EPSILON_INSENSITIVE as SQUARED_TUBE
 from mercer._solver.row_arrays import list_row_arrays
 
-# Losses and schedules, by their places in the native code.
-HINGE = 0
-SQUARED_HINGE = 1
-LOGISTIC = 2
-MODIFIED = 3
-SQUARED = 4
-HUBER = 5
-TUBE = 6
-SQUARED_TUBE = 7
+# Schedules, by their places in the native code.
 CONSTANT = 0
 OPTIMAL = 1
 INVERSE = 2
@@ -31,13 +27,15 @@ def stochastic(level):
 
 def losses(loss, shape, y, z):
     """Return the loss and its slope."""
-    m, r = y * z, z - y
+    # Margins have the signs -1 and 1.
+    sign, r = 2 * y - 1, z - y
+    m = sign * z
     tube = max(abs(r) - shape, 0)
     return {
-        HINGE: (max(shape - m, 0), -y * (m <= shape)),
-        SQUARED_HINGE: (max(1 - m, 0) ** 2, -2 * y * max(1 - m, 0)),
-        LOGISTIC: (numpy.logaddexp(0, -m), -y / (1 + numpy.exp(m))),
-        MODIFIED: (max(1 - m, 0) ** 2 if m > -1 else -4 * m, -2 * y * max(1 - m, 0) if m > -1 else -4 * y),
+        HINGE: (max(shape - m, 0), -sign * (m <= shape)),
+        SQUARED_HINGE: (max(1 - m, 0) ** 2, -2 * sign * max(1 - m, 0)),
+        LOGISTIC: (numpy.logaddexp(0, -m), -sign / (1 + numpy.exp(m))),
+        MODIFIED: (max(1 - m, 0) ** 2 if m > -1 else -4 * m, -2 * sign * max(1 - m, 0) if m > -1 else -4 * sign),
         SQUARED: (r * r / 2, r),
         HUBER: (
             r * r / 2 if abs(r) <= shape else shape * (abs(r) - shape / 2),
@@ -62,9 +60,9 @@ def visit_plainly(X, y, weight, order, loss, shape, schedule, rate, power, origi
             total += weight[i] * value
             push = -eta * slope
             if schedule == FIRST:
-                push = min(rate, value / (X[i] @ X[i])) * (y[i] if loss == HINGE else numpy.sign(y[i] - z))
+                push = min(rate, value / (X[i] @ X[i])) * (2 * y[i] - 1 if loss == HINGE else numpy.sign(y[i] - z))
             elif schedule == SECOND:
-                push = value / (X[i] @ X[i] + 0.5 / rate) * (y[i] if loss == HINGE else numpy.sign(y[i] - z))
+                push = value / (X[i] @ X[i] + 0.5 / rate) * (2 * y[i] - 1 if loss == HINGE else numpy.sign(y[i] - z))
             step, step_b = step + weight[i] * push * X[i] / len(rows), step_b + weight[i] * push / len(rows)
         w, b = w * max(0, 1 - eta * l2) + step, b + step_b
         if 0 < average <= t:
@@ -78,7 +76,7 @@ def visit_plainly(X, y, weight, order, loss, shape, schedule, rate, power, origi
 def call(stochastic, X, y, weight, order, loss, shape, schedule, rate, power, origin, l1, l2, average, batch):
     d = X.shape[1]
     v, owed, lag = numpy.zeros(d), numpy.zeros(d if l1 else 0), numpy.zeros(d if average else 0)
-    method = stochastic.Method(loss, schedule, shape, power, origin, True, l1, l2, float(average))
+    method = stochastic.Method(loss, shape, 0.0, schedule, power, origin, True, l1, l2, float(average))
     score, visits = stochastic.Score(v, owed, lag, rate, -1.0), stochastic.Visits(y, weight, order, order, 3)
     for begin in range(0, len(order), 2 * batch):
         bounds = (begin, min(begin + 2 * batch, len(order)))
@@ -94,12 +92,13 @@ def call(stochastic, X, y, weight, order, loss, shape, schedule, rate, power, or
 def rows(real=numpy.float64, seed=0):
     draw = numpy.random.default_rng(seed)
     X = numpy.where(draw.uniform(size=(30, 11)) < 0.5, 0, draw.normal(size=(30, 11))).astype(real)
-    y = numpy.where(draw.uniform(size=30) < 0.5, 1.0, -1.0)
+    y = numpy.where(draw.uniform(size=30) < 0.5, 1.0, 0.0)
     return X, y, draw.uniform(0.5, 2, size=30), draw.permutation(30).astype(numpy.intp)
 
 
+LOSSES = (HINGE, SQUARED_HINGE, LOGISTIC, MODIFIED, SQUARED, HUBER, TUBE, SQUARED_TUBE)
 SETTINGS = [
-    *((loss, CONSTANT, 0.0, 0.0, 0, 1) for loss in range(8)),
+    *((loss, CONSTANT, 0.0, 0.0, 0, 1) for loss in LOSSES),
     *((LOGISTIC, schedule, 0.0, 0.01, 0, 1) for schedule in (OPTIMAL, INVERSE)),
     *((loss, schedule, 0.0, 0.0, 0, 1) for loss in (HINGE, TUBE) for schedule in (FIRST, SECOND)),
     (LOGISTIC, CONSTANT, 0.0, 0.5, 4, 1),
@@ -150,7 +149,7 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
     X, y, _, order = rows()
     numbers, nothing, ones = numpy.where(y > 0, 2.0, 0.0), numpy.zeros(0), numpy.ones(30)
     found = []
-    method = stochastic.Method(HINGE, CONSTANT, 1.0, 0.5, 0.0, True, 0.0, 0.0, 0.0)
+    method = stochastic.Method(HINGE, 1.0, 0.0, CONSTANT, 0.5, 0.0, True, 0.0, 0.0, 0.0)
     for targets, positive, weight in ((numbers, 2.0, nothing), (y, -1.0, ones)):
         v = numpy.zeros(11)
         score = stochastic.Score(v, nothing, nothing, 0.1, positive)
@@ -161,10 +160,10 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
     assert 0 < score.updates <= 30
 
 
-@pytest.mark.parametrize("loss", range(8))
+@pytest.mark.parametrize("loss", LOSSES)
 def test_at_zero_coefficients_the_loss_is_that_at_a_score_of_zero_to_the_bit(stochastic, loss):
     X, y, weight, order = rows()
-    method = stochastic.Method(loss, CONSTANT, 0.3, 0.4, 7.0, False, 0.0, 0.0, 0)
+    method = stochastic.Method(loss, 0.3, 0.0, CONSTANT, 0.4, 7.0, False, 0.0, 0.0, 0)
     none = numpy.empty(0)
     score = stochastic.Score(numpy.zeros(X.shape[1]), none, none, 0.0, -1.0)
     visits = stochastic.Visits(y, weight, order, order, 4)

@@ -7,7 +7,7 @@ import pytest
 
 ADAM = 3
 RELU = 3
-SOFTMAX = 0
+SOFTMAX = 3
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_step_equals_the_step_written_out(dense_steps, dtype, is_sparse):
     none = numpy.empty(0, dtype=numpy.intp)
     sparse = (numpy.tile(numpy.arange(3), n).astype(numpy.intp), numpy.arange(0, 3 * n + 1, 3).astype(numpy.intp))
     kinds = numpy.array([RELU, SOFTMAX, ADAM, 4], dtype=numpy.intp)
-    rules = numpy.array([0.01, 0.9, 0.999, 1e-8, 0.5])
+    rules = numpy.array([0.01, 0.9, 0.999, 1e-8, 0.5, 0.0])
     tasks = dense_steps.NetworkTasks(
         dtype == numpy.float64,
         layout,

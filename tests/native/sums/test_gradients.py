@@ -41,7 +41,7 @@ def test_logistic_sums_are_those_of_the_definition(gradients, shape, real, weigh
     y = y.astype(float)
     sums = numpy.zeros((-(-len(X) // UNIT), X.shape[1] + 2))
     given = weight if weighted else EMPTY
-    gradients.logistic_run(X, UNIT, y, given, parameters[0], numpy.empty(TILE), sums)
+    gradients.row_run(Logistic.native, 0.0, X, UNIT, y, given, parameters[0], numpy.empty(TILE), sums)
     size = weight if weighted else numpy.ones(len(X))
     for block, row in enumerate(sums):
         part = slice(block * UNIT, (block + 1) * UNIT)

@@ -29,8 +29,8 @@ def test_logistic_sums_and_residuals_are_those_of_the_definition(losses, n):
     y = y.astype(float)
     value, residual = Logistic().value(scores, y, numpy), Logistic().residual(scores, y, numpy)[:, 0]
     plain, heavy = scores[:, 0].copy(), scores[:, 0].copy()
-    assert losses.logistic(plain, y) == pytest.approx(value.sum(), rel=1e-13)
-    assert losses.weigh_logistic(heavy, y, weight) == pytest.approx(weight @ value, rel=1e-13)
+    assert losses.sum_rows(Logistic.native, 0.0, plain, y, numpy.empty(0)) == pytest.approx(value.sum(), rel=1e-13)
+    assert losses.sum_rows(Logistic.native, 0.0, heavy, y, weight) == pytest.approx(weight @ value, rel=1e-13)
     numpy.testing.assert_allclose(plain, residual, rtol=1e-13, atol=1e-300)
     numpy.testing.assert_allclose(heavy, weight * residual, rtol=1e-13, atol=1e-300)
 

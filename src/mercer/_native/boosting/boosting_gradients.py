@@ -10,6 +10,8 @@ else:
 
 def compute_loss(
     loss: cython.int,
+    shape: cython.double,
+    flat: cython.int,
     scores: cython.const[cython.double][:, ::1],
     y: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
@@ -27,7 +29,7 @@ def compute_loss(
         for block in range(first_block, last_block):
             start = block * unit
             stop = min(start + unit, y.shape[0])
-            slopes.compute_loss(loss, scores, y, weight, start, stop, gradients, sums, block)
+            slopes.compute_loss(loss, shape, flat, scores, y, weight, start, stop, gradients, sums[block])
 
 
 def fold(sums: cython.double[:, ::1]) -> None:

@@ -87,6 +87,7 @@ class TreeTasks:
     quanta: cython.const[cython.double][::1]
     values: cython.const[cython.double][::1]
     cython.declare(unit=cython.Py_ssize_t, seed=cython.ulonglong, share=cython.double)
+    cython.declare(shape=cython.double, flat=cython.int)
 
     def __init__(self, rows, rules, room, asked, task, control, unit: cython.Py_ssize_t):
         self.bins, self.columns, self.counts, self.words, self.order = rows
@@ -103,9 +104,13 @@ class TreeTasks:
         self.spans, self.numbers, self.tables = spans, numbers, tables
         self.walks, self.histograms = walks, histograms
 
-    def hold_scores(self, gradients, scores, y, weight, losses):
-        """Add trees to the scores (n, k), and write the gradients and sums of ``slopes`` to the other arrays."""
+    def hold_scores(self, gradients, scores, y, weight, losses, shape, flat):
+        """Add trees to the scores (n, k), and write the gradients and sums of ``slopes`` to the other arrays.
+
+        `shape` is the parameter of the loss, and `flat` says whether ones stand for its curvatures.
+        """
         self.gradients, self.scores, self.y, self.weight, self.losses = gradients, scores, y, weight, losses
+        self.shape, self.flat = shape, flat
 
     def hold_sample(self, drawn, seed: cython.ulonglong, share: cython.double):
         """Set how often each row is drawn (n,), empty for once, for the trees that follow.
@@ -296,6 +301,6 @@ class TreeTasks:
             )  # fmt: skip
         if self.task[layout.LOSS] > 0:
             slopes.compute_loss(
-                cython.cast(cython.int, self.task[layout.LOSS]), self.scores, self.y, self.weight, start, stop,
-                self.gradients, self.losses, block,
+                cython.cast(cython.int, self.task[layout.LOSS]), self.shape, self.flat, self.scores, self.y,
+                self.weight, start, stop, self.gradients, self.losses[block],
             )  # fmt: skip

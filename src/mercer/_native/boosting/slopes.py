@@ -1,9 +1,9 @@
 """The end of a round of boosting, for the rows of a block: add a tree to the scores, then compute the loss, gradients
 and curvatures at them.
 
-Losses are SQUARED, (z - y)^2 / 2, LOGISTIC, log(1 + exp(z)) - y z with y 0 or 1, and SOFTMAX, log(sum_j exp(z_j)) -
-z_y, whose curvature is the diagonal p (1 - p). A block writes its sums to a row of `sums`: the loss, then for each
-score the sums of the absolute gradients and of the curvatures, all weighted.
+Losses of one score are those of ``row_losses``; SOFTMAX is log(sum_j exp(z_j)) - z_y, whose curvature is the diagonal
+p (1 - p). A block writes its sums to a row of `sums`: the loss, then for each score the sums of the absolute gradients
+and of the curvatures, all weighted.
 """
 
 import cython
@@ -11,12 +11,7 @@ import cython
 from mercer._native.boosting import layout
 from mercer._native.boosting import words as pairs
 from mercer._native.shared import inline as elementary
-
-SQUARED = 1
-LOGISTIC = 2
-SOFTMAX = 3
-# Losses over exponentials go through rows in runs of 64, in arrays on the stack that no other pointer reaches: loops
-# over elementary functions then vectorise.
+from mercer._native.shared import row_losses
 
 
 def add_values(
@@ -107,6 +102,56 @@ def add_undrawn(
                 scores[start + order[start + k], column] += values[node]
 
 
+def compute_rows(
+    loss: cython.int,
+    shape: cython.double,
+    flat: cython.int,
+    scores: cython.const[cython.double][:, ::1],
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    gradients: cython.double[:, :, ::1],
+    sums: cython.double[::1],
+) -> cython.void:
+    """Write gradients and sums of a loss of one score for the rows from `start` to `stop`.
+
+    Where the loss is `flat`, ones stand for its curvatures: splits then separate the slopes by least squares.
+    """
+    first: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    weighted: cython.int = weight.shape[0] > 0
+    w: cython.double
+    total: cython.double = 0.0
+    size: cython.double = 0.0
+    curvature: cython.double = 0.0
+    # Runs of 64 rows in arrays on the stack that no other pointer reaches: loops over elementary functions then
+    # vectorise, and the numbers stay in the first cache.
+    z = cython.declare(cython.double[64])
+    t = cython.declare(cython.double[64])
+    lost = cython.declare(cython.double[64])
+    slope = cython.declare(cython.double[64])
+    bend = cython.declare(cython.double[64])
+    for first in range(start, stop, 64):
+        count = min(stop - first, 64)
+        for i in range(count):
+            z[i] = scores[first + i, 0]
+            t[i] = y[first + i]
+        row_losses.measure_run(loss, shape, t, z, count, lost, slope, bend)
+        for i in range(count):
+            w = weight[first + i] if weighted else 1.0
+            gradients[0, first + i, 0] = w * slope[i]
+            gradients[0, first + i, 1] = w if flat else w * bend[i]
+            total += w * lost[i]
+            size += w * (slope[i] if slope[i] > 0.0 else -slope[i])
+            curvature += w if flat else w * bend[i]
+    # The second sum scales the quantum of the gradients, the third that of the curvatures.
+    sums[0] = total
+    sums[1] = size
+    sums[2] = curvature
+
+
 def compute_squared(
     scores: cython.const[cython.double][:, ::1],
     y: cython.const[cython.double][::1],
@@ -116,79 +161,23 @@ def compute_squared(
     gradients: cython.double[:, :, ::1],
     sums: cython.double[::1],
 ) -> cython.void:
-    """Write gradients and sums of the loss (z - y)^2 / 2 for the rows from `start` to `stop`."""
+    """Do what :func:`compute_rows` does for the squared loss, in one loop: runs would take twice as long."""
     i: cython.Py_ssize_t
     weighted: cython.int = weight.shape[0] > 0
-    gap: cython.double
+    slope: cython.double
     w: cython.double
-    loss: cython.double = 0.0
+    total: cython.double = 0.0
     size: cython.double = 0.0
     curvature: cython.double = 0.0
     for i in range(start, stop):
         w = weight[i] if weighted else 1.0
-        # The gradient is z - y and the curvature is 1, both times the weight.
-        gap = scores[i, 0] - y[i]
-        gradients[0, i, 0] = w * gap
+        slope = w * row_losses.find_slope(row_losses.SQUARED, 0.0, y[i], scores[i, 0])
+        gradients[0, i, 0] = slope
         gradients[0, i, 1] = w
-        loss += 0.5 * w * gap * gap
-        size += w * (gap if gap > 0.0 else -gap)
+        total += w * row_losses.find_value(row_losses.SQUARED, 0.0, y[i], scores[i, 0])
+        size += slope if slope > 0.0 else -slope
         curvature += w
-    # The second sum scales the quantum of the gradients, the third that of the curvatures.
-    sums[0] = loss
-    sums[1] = size
-    sums[2] = curvature
-
-
-def compute_logistic(
-    scores: cython.const[cython.double][:, ::1],
-    y: cython.const[cython.double][::1],
-    weight: cython.const[cython.double][::1],
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    gradients: cython.double[:, :, ::1],
-    sums: cython.double[::1],
-) -> cython.void:
-    """Write gradients and sums of the loss log(1 + exp(z)) - y z for the rows from `start` to `stop`."""
-    first: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    count: cython.Py_ssize_t
-    weighted: cython.int = weight.shape[0] > 0
-    w: cython.double
-    x: cython.double
-    slope: cython.double
-    bend: cython.double
-    loss: cython.double = 0.0
-    size: cython.double = 0.0
-    curvature: cython.double = 0.0
-    # Runs of 64 rows in arrays on the stack: each short loop is vectorised, and the numbers stay in the first cache.
-    z = cython.declare(cython.double[64])
-    small = cython.declare(cython.double[64])
-    share = cython.declare(cython.double[64])
-    lost = cython.declare(cython.double[64])
-    for first in range(start, stop, 64):
-        count = min(stop - first, 64)
-        for i in range(count):
-            z[i] = scores[first + i, 0]
-        for i in range(count):
-            small[i] = elementary.exp(z[i] if z[i] < 0.0 else -z[i])
-        # expit(z) and log1p(exp(z)), both from the one exponential exp(-|z|).
-        for i in range(count):
-            share[i] = (small[i] if z[i] < 0.0 else 1.0) / (1.0 + small[i])
-        for i in range(count):
-            # log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where |x| = |z| as y is 0 or 1.
-            x = z[i] if y[first + i] < 0.5 else -z[i]
-            lost[i] = (x if x > 0.0 else 0.0) + elementary.log1p(small[i])
-        for i in range(count):
-            w = weight[first + i] if weighted else 1.0
-            # With p = expit(z) the gradient is p - y and the curvature p (1 - p).
-            slope = w * (share[i] - y[first + i])
-            bend = w * share[i] * (1.0 - share[i])
-            gradients[0, first + i, 0] = slope
-            gradients[0, first + i, 1] = bend
-            loss += w * lost[i]
-            size += slope if slope > 0.0 else -slope
-            curvature += bend
-    sums[0] = loss
+    sums[0] = total
     sums[1] = size
     sums[2] = curvature
 
@@ -254,19 +243,20 @@ def compute_softmax(
 
 def compute_loss(
     loss: cython.int,
+    shape: cython.double,
+    flat: cython.int,
     scores: cython.const[cython.double][:, ::1],
     y: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
     gradients: cython.double[:, :, ::1],
-    sums: cython.double[:, ::1],
-    block: cython.Py_ssize_t,
+    sums: cython.double[::1],
 ) -> cython.void:
-    """Write gradients and curvatures (scores, rows, 2) of the rows from `start` to `stop`, and the sums of a block."""
-    if loss == SQUARED:
-        compute_squared(scores, y, weight, start, stop, gradients, sums[block])
-    elif loss == LOGISTIC:
-        compute_logistic(scores, y, weight, start, stop, gradients, sums[block])
-    elif loss == SOFTMAX:
-        compute_softmax(scores, y, weight, start, stop, gradients, sums[block])
+    """Write gradients and curvatures (scores, rows, 2) of the rows from `start` to `stop`, and their sums."""
+    if loss == row_losses.SOFTMAX:
+        compute_softmax(scores, y, weight, start, stop, gradients, sums)
+    elif loss == row_losses.SQUARED:
+        compute_squared(scores, y, weight, start, stop, gradients, sums)
+    else:
+        compute_rows(loss, shape, flat, scores, y, weight, start, stop, gradients, sums)

@@ -12,11 +12,11 @@ Dense rows come as one flat array with empty `columns` and `pointers`; CSR rows 
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.linear import row_losses, shuffles
-    from cython.cimports.mercer._native.shared import inline
+    from cython.cimports.mercer._native.linear import row_steps, shuffles
+    from cython.cimports.mercer._native.shared import inline, row_losses
 else:
-    from mercer._native.linear import row_losses, shuffles
-    from mercer._native.shared import inline
+    from mercer._native.linear import row_steps, shuffles
+    from mercer._native.shared import inline, row_losses
 
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
@@ -28,15 +28,17 @@ _LEAST_SCALE = cython.declare(cython.double, 1e-6)
 class Method:
     """The loss, the schedule of learning rates and the penalties l1 |w| + l2 |w|^2 / 2.
 
+    `other` is the target of rows of other classes than a score's: 0 for losses of labels, -1 for those of numbers.
     `power` is the exponent of inverse scaling, `origin` the step that "optimal" starts from, `average` the step from
     which parameters are averaged, or zero for never.
     """
 
     cython.declare(loss=cython.int, schedule=cython.int, shape=cython.double, power=cython.double, origin=cython.double)
     cython.declare(fit_intercept=cython.bint, l1=cython.double, l2=cython.double, average=cython.double)
+    cython.declare(other=cython.double)
 
-    def __init__(self, loss, schedule, shape, power, origin, fit_intercept, l1, l2, average):
-        self.loss, self.schedule, self.shape = loss, schedule, shape
+    def __init__(self, loss, shape, other, schedule, power, origin, fit_intercept, l1, l2, average):
+        self.loss, self.shape, self.other, self.schedule = loss, shape, other, schedule
         self.power, self.origin, self.fit_intercept = power, origin, fit_intercept
         self.l1, self.l2, self.average = l1, l2, average
 
@@ -46,9 +48,9 @@ class Score:
     """One linear score on its way through an epoch.
 
     `owed` and `lag` are empty without an l1 penalty and without averages. Rows of the class `positive` have the target
-    1 and others -1; if it is negative, targets are used as they are. Calls change the arrays in place, and the public
-    attributes: `step` is the next step, counted from one; `losses` and `losses_at_zero` are weighted sums over the rows
-    met, and `weight` is the sum of their weights.
+    1 and others `Method.other`; if it is negative, targets are used as they are. Calls change the arrays in place, and
+    the public attributes: `step` is the next step, counted from one; `losses` and `losses_at_zero` are weighted sums
+    over the rows met, and `weight` is the sum of their weights.
     """
 
     v: cython.double[::1]
@@ -165,11 +167,11 @@ def meet_row(
 ) -> cython.double:
     """Add the losses of a row of weight `size` to the sums; return its factor, given v . x and |x|^2, in the step."""
     z: cython.double = score.scale * product + score.intercept
-    target: cython.double = y if score.positive < 0 else (1.0 if y == score.positive else -1.0)
-    score.losses += size * row_losses.find_loss(method.loss, method.shape, target, z)
-    score.losses_at_zero += size * row_losses.find_loss_at_zero(method.loss, method.shape, target)
+    target: cython.double = y if score.positive < 0 else (1.0 if y == score.positive else method.other)
+    score.losses += size * row_losses.find_value(method.loss, method.shape, target, z)
+    score.losses_at_zero += size * row_steps.find_loss_at_zero(method.loss, method.shape, target)
     score.weight += size
-    return size * row_losses.find_push(method.loss, method.shape, method.schedule, rate, target, z, length)
+    return size * row_steps.find_push(method.loss, method.shape, method.schedule, rate, target, z, length)
 
 
 @cython.cfunc
@@ -250,7 +252,7 @@ def take_steps(
     cython.declare(eta=cython.double, product=cython.double, length=cython.double, total=cython.double)
     while first < end:
         stop = first + pushes.shape[0] if first + pushes.shape[0] < end else end
-        eta = row_losses.find_rate(method.schedule, method.power, method.origin, score.rate, score.step)
+        eta = row_steps.find_rate(method.schedule, method.power, method.origin, score.rate, score.step)
         for at in range(first, stop):
             i = order[at]
             product = 0.0
@@ -259,14 +261,14 @@ def take_steps(
                 if at + visits.distance < ahead.shape[0]:
                     j = ahead[at + visits.distance]
                     inline.prefetch(data, j * d, (j + 1) * d)
-                product = row_losses.multiply_row(data, i * d, v)
-                if method.schedule >= row_losses.PASSIVE_AGGRESSIVE:
+                product = row_steps.multiply_row(data, i * d, v)
+                if method.schedule >= row_steps.PASSIVE_AGGRESSIVE:
                     length = inline.dot(data[i * d : (i + 1) * d], data[i * d : (i + 1) * d])
             else:
                 for e in range(pointers[i], pointers[i + 1]):
                     j = columns[e]
                     if owed.shape[0] > 0:
-                        row_losses.penalise(j, v, owed, lag, score.due, score.mass)
+                        row_steps.penalise(j, v, owed, lag, score.due, score.mass)
                     product += data[e] * v[j]
                     length += cython.cast(cython.double, data[e]) * cython.cast(cython.double, data[e])
             total = meet_row(method, score, y[i], weight[i] if weight.shape[0] > 0 else 1.0, product, length, eta)
@@ -282,7 +284,7 @@ def take_steps(
         finish_step(method, score, total, eta)
         if dense:
             for j in range(owed.shape[0]):
-                row_losses.penalise(j, v, owed, lag, score.due, score.mass)
+                row_steps.penalise(j, v, owed, lag, score.due, score.mass)
         first = stop
 
 
@@ -322,7 +324,7 @@ def close_epoch(method: Method, score: Score) -> cython.double:
     cython.declare(j=cython.Py_ssize_t, squares=cython.double, sizes=cython.double)
     squares = sizes = 0.0
     for j in range(score.owed.shape[0]):
-        row_losses.penalise(j, score.v, score.owed, score.lag, score.due, score.mass)
+        row_steps.penalise(j, score.v, score.owed, score.lag, score.due, score.mass)
     for j in range(score.v.shape[0]):
         score.v[j] = score.scale * score.v[j]
         squares += score.v[j] * score.v[j]

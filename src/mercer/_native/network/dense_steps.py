@@ -15,10 +15,10 @@ import cython
 
 if cython.compiled:
     from cython.cimports.mercer._native.network import products, unit_rows
-    from cython.cimports.mercer._native.shared import inline, team, team_items
+    from cython.cimports.mercer._native.shared import inline, row_losses, team, team_items
 else:
     from mercer._native.network import products, unit_rows
-    from mercer._native.shared import inline, team, team_items
+    from mercer._native.shared import inline, row_losses, team, team_items
 
 _ROWS = cython.declare(cython.int, 0)
 _WEIGHTS = cython.declare(cython.int, 1)
@@ -78,9 +78,10 @@ class NetworkTasks:
     sparse : (columns, pointers) of sparse rows, or two empty arrays
     weight : (n,), weights of rows, or empty
     kinds : (4,): the hidden activation (0 identity, 1 logistic, 2 tanh, 3 relu, 4 leaky relu, 5 elu, 6 softplus), the
-        loss (0 softmax, 1 logistic of each output, 2 squared, 3 Poisson), the method (0 only the gradient, 1 momentum,
-        2 Nesterov's, 3 Adam), and rows in an item of the first task
-    rules : (5,): rate, momentum or beta1, beta2, epsilon, strength of the penalty on squared weights
+        loss (as in ``row_losses``; of each output by itself, but for softmax), the method (0 only the gradient, 1
+        momentum, 2 Nesterov's, 3 Adam), and rows in an item of the first task
+    rules : (6,): rate, momentum or beta1, beta2, epsilon, strength of the penalty on squared weights, and the shape of
+        the loss
     tables : `losses`, a place for each row of a batch, and `penalties`, a place for each piece
     control : (32 + 8 threads,), see team.pxd
     """
@@ -294,15 +295,16 @@ def _meet_loss(arrays: Arrays, tasks: NetworkTasks, begin: cython.Py_ssize_t, en
         place = tasks.layout[last, 6] + row * k
         # Derivatives are divided by the weight of the whole batch, so that the gradient is that of the mean loss.
         weight = tasks.weight[i] if tasks.weight.shape[0] > 0 else 1.0
-        if tasks.loss == 0:
+        if tasks.loss == row_losses.SOFTMAX:
             tasks.losses[row] = weight * unit_rows.meet_softmax(
                 arrays.values, at, arrays.deltas, place, k, cython.cast(cython.Py_ssize_t, arrays.targets[i, 0]),
                 weight / tasks.total,
             )  # fmt: skip
         else:
             tasks.losses[row] = weight * unit_rows.meet_each(
-                arrays.values, at, arrays.deltas, place, arrays.targets[i], tasks.loss, weight / tasks.total
-            )
+                arrays.values, at, arrays.deltas, place, arrays.targets[i], tasks.loss, tasks.rules[5],
+                weight / tasks.total,
+            )  # fmt: skip
 
 
 @cython.cfunc

@@ -6,13 +6,13 @@ Arrays are flat; see dense_steps.py for the numbers of activations, losses and m
 import cython
 
 from mercer._native.network import products
-from mercer._native.shared import inline
+from mercer._native.shared import inline, row_losses
 
 real = cython.fused_type(cython.float, cython.double)
 
 # The slope of leaky ReLU below zero.
 LEAK = 0.01
-# Scores beyond this are clipped before exp in the loss of counts, so that a wild step gives a large loss, not infinity.
+# Scores beyond this are clipped in losses over exponentials, so that a wild step gives a large loss, not infinity.
 HIGHEST = 80.0
 
 
@@ -134,31 +134,23 @@ def meet_each(
     place: cython.Py_ssize_t,
     targets: cython.const[real][::1],
     kind: cython.int,
+    shape: cython.double,
     share: cython.double,
 ) -> cython.double:
-    """Write the derivatives of a loss of each output by itself; return the row's loss."""
+    """Write the derivatives of a loss of each output by itself, see ``row_losses``; return the row's loss."""
     j: cython.Py_ssize_t
     z: cython.double
     y: cython.double
-    slope: cython.double
     loss: cython.double = 0.0
     for j in range(targets.shape[0]):
         z = values[at + j]
         y = targets[j]
-        if kind == 1:
-            # log(1 + exp(z)) - y z, with slope expit(z) - y.
-            loss += inline.log1pexp(z) - y * z
-            slope = inline.expit(z) - y
-        elif kind == 2:
-            loss += 0.5 * (z - y) * (z - y)
-            slope = z - y
-        else:
-            # Poisson: exp(z) - y z. The bound keeps exp(z) finite where training diverges.
+        if row_losses.EXPONENTIAL <= kind <= row_losses.TWEEDIE:
+            # The bound keeps exponentials finite where training diverges.
             z = z if z < HIGHEST else HIGHEST
-            slope = inline.exp(z)
-            loss += slope - y * z
-            slope -= y
-        deltas[place + j] = share * slope
+            z = z if z > -HIGHEST else -HIGHEST
+        loss += row_losses.find_value(kind, shape, y, z)
+        deltas[place + j] = share * row_losses.find_slope(kind, shape, y, z)
     return loss
 
 

@@ -7,9 +7,9 @@ rows; one column is done by hand, since its cost is reading the rows once.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.shared import blas, inline
+    from cython.cimports.mercer._native.shared import blas, inline, row_losses
 else:
-    from mercer._native.shared import blas, inline
+    from mercer._native.shared import blas, inline, row_losses
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -62,7 +62,52 @@ def add_rows(
         i += 1
 
 
-def logistic_run(
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def meet_rows(
+    loss: cython.int,
+    shape: cython.double,
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    start: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    residuals: cython.double[::1],
+) -> cython.double:
+    """Return the weighted sum of the losses of some rows, whose scores `residuals` become weighted slopes."""
+    first: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    run: cython.Py_ssize_t
+    part = cython.declare(cython.double[8])
+    # Runs of 64 rows on the stack, where no other pointer reaches them, so that loops over them vectorise.
+    z = cython.declare(cython.double[64])
+    t = cython.declare(cython.double[64])
+    value = cython.declare(cython.double[64])
+    slope = cython.declare(cython.double[64])
+    bend = cython.declare(cython.double[64])
+    for lane in range(8):
+        part[lane] = 0.0
+    for first in range(0, count, 64):
+        run = min(count - first, 64)
+        for i in range(run):
+            z[i] = residuals[first + i]
+            t[i] = y[start + first + i]
+        row_losses.measure_run(loss, shape, t, z, run, value, slope, bend)
+        if weight.shape[0] > 0:
+            for i in range(run):
+                value[i] *= weight[start + first + i]
+                slope[i] *= weight[start + first + i]
+        for i in range(run):
+            residuals[first + i] = slope[i]
+            part[i % 8] += value[i]
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+
+
+def row_run(
+    loss: cython.int,
+    shape: cython.double,
     X: cython.const[real][:, ::1],
     unit: cython.Py_ssize_t,
     y: cython.const[cython.double][::1],
@@ -71,27 +116,25 @@ def logistic_run(
     residuals: cython.double[::1],
     sums: cython.double[:, ::1],
 ):
-    """Compute the logistic losses of a run of blocks and their gradients, block by block.
+    """Compute the losses of one score of a run of blocks and their gradients, block by block.
 
     Parameters
     ----------
+    loss, shape : the number of the loss and its parameter; see ``row_losses``
     X : (n, d) rows of m blocks of `unit` rows, the last maybe shorter
-    y : (n,), 0 or 1
+    y : (n,)
     weight : (n,), or empty when all weights are one
     w : (d + 1,): coefficients and, last, the intercept
     residuals : (t,) scratch for a tile of rows; t divides `unit`
     sums : (m, d + 2), zero: the gradient by coefficients, by the intercept, and the sum of the losses
     """
     i: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
     count: cython.Py_ssize_t
     block: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     tile: cython.Py_ssize_t = residuals.shape[0]
-    z: cython.double
-    size: cython.double = 1.0
-    part = cython.declare(cython.double[8])
+    total: cython.double
     with cython.nogil:
         while start < X.shape[0]:
             # t divides `unit`: a tile never crosses the end of a block, and sums per block do not depend on who
@@ -101,19 +144,10 @@ def logistic_run(
             # All scores of the tile first: the rows are still in the cache when `add_rows` needs them again.
             for i in range(count):
                 residuals[i] = score(X[start + i], w) + w[d]
-            for lane in range(8):
-                part[lane] = 0.0
-            for i in range(count):
-                z = residuals[i]
-                if weight.shape[0] > 0:
-                    size = weight[start + i]
-                part[i % 8] += size * (inline.log1pexp(z) - y[start + i] * z)
-                residuals[i] = size * (inline.expit(z) - y[start + i])
+            total = meet_rows(loss, shape, y, weight, start, count, residuals)
             add_rows(X, start, count, residuals, sums[block])
             sums[block, d] += inline.sum(residuals[:count])
-            sums[block, d + 1] += ((part[0] + part[4]) + (part[2] + part[6])) + (
-                (part[1] + part[5]) + (part[3] + part[7])
-            )
+            sums[block, d + 1] += total
             start += count
 
 
@@ -176,7 +210,7 @@ def softmax_run(
 
     Parameters
     ----------
-    X, unit, weight : as in `logistic_run`
+    X, unit, weight : as in `row_run`
     y : (n,), from 0 to k - 1
     W, intercept : (k, d), (k,)
     tile, scores, flat, most : (t, d), (t, k), the same as one row, (t,) scratch; t divides `unit`
@@ -245,7 +279,7 @@ def residual_run(
 
     Parameters
     ----------
-    X, unit, weight : as in `logistic_run`
+    X, unit, weight : as in `row_run`
     Y, coef, y_mean : (n, k), (k, d), (k,)
     mean : (d,)
     tile, values : (t, d), (t, k) scratch; t divides `unit`

@@ -3,64 +3,75 @@
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.shared import inline
+    from cython.cimports.mercer._native.shared import inline, row_losses
 else:
-    from mercer._native.shared import inline
+    from mercer._native.shared import inline, row_losses
 
 
-def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) -> cython.double:
-    """Return the sum of log(1 + exp(z)) - y z; z becomes 1 / (1 + exp(-z)) - y."""
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def meet_rows(
+    loss: cython.int,
+    shape: cython.double,
+    scores: cython.double[::1],
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+) -> cython.double:
+    """Return the weighted sum of the losses; scores become weighted slopes."""
+    first: cython.Py_ssize_t
     i: cython.Py_ssize_t
     lane: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    z: cython.double
-    total: cython.double = 0.0
+    count: cython.Py_ssize_t
+    whole: cython.Py_ssize_t
+    weighted: cython.bint = weight.shape[0] > 0
     # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
-    whole: cython.Py_ssize_t = scores.shape[0] - scores.shape[0] % 8
-    with cython.nogil:
-        for lane in range(8):
-            part[lane] = 0.0
+    # Runs of 64 rows on the stack, where no other pointer reaches them, so that loops over them vectorise.
+    z = cython.declare(cython.double[64])
+    t = cython.declare(cython.double[64])
+    value = cython.declare(cython.double[64])
+    slope = cython.declare(cython.double[64])
+    bend = cython.declare(cython.double[64])
+    for lane in range(8):
+        part[lane] = 0.0
+    for first in range(0, scores.shape[0], 64):
+        count = min(scores.shape[0] - first, 64)
+        for i in range(count):
+            z[i] = scores[first + i]
+            t[i] = y[first + i]
+        row_losses.measure_run(loss, shape, t, z, count, value, slope, bend)
+        if weighted:
+            for i in range(count):
+                value[i] *= weight[first + i]
+                slope[i] *= weight[first + i]
+        for i in range(count):
+            scores[first + i] = slope[i]
+        whole = count - count % 8
         for i in range(0, whole, 8):
             for lane in range(8):
-                z = scores[i + lane]
-                part[lane] += inline.log1pexp(z) - y[i + lane] * z
-                scores[i + lane] = inline.expit(z) - y[i + lane]
-        # The last rows, at most seven, go to one running sum each.
-        for j in range(whole, scores.shape[0]):
-            z = scores[j]
-            part[j - whole] += inline.log1pexp(z) - y[j] * z
-            scores[j] = inline.expit(z) - y[j]
-        # Pairwise, always in this order: the same bits on every CPU.
-        total = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
-    return total
+                part[lane] += value[i + lane]
+        for i in range(whole, count):
+            part[i - whole] += value[i]
+    # Pairwise, always in this order: the same bits on every CPU.
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
 
 
-def weigh_logistic(
-    scores: cython.double[::1], y: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
+def sum_rows(
+    loss: cython.int,
+    shape: cython.double,
+    scores: cython.double[::1],
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
 ) -> cython.double:
-    """Return the weighted sum of log(1 + exp(z)) - y z; z becomes weight (1 / (1 + exp(-z)) - y)."""
-    i: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    z: cython.double
-    total: cython.double = 0.0
-    part = cython.declare(cython.double[8])
-    whole: cython.Py_ssize_t = scores.shape[0] - scores.shape[0] % 8
+    """Return the weighted sum of a loss of one score, see ``row_losses``; scores become weighted slopes.
+
+    An empty `weight` means ones.
+    """
+    total: cython.double
     with cython.nogil:
-        for lane in range(8):
-            part[lane] = 0.0
-        for i in range(0, whole, 8):
-            for lane in range(8):
-                z = scores[i + lane]
-                part[lane] += weight[i + lane] * (inline.log1pexp(z) - y[i + lane] * z)
-                scores[i + lane] = weight[i + lane] * (inline.expit(z) - y[i + lane])
-        # The last rows, at most seven, go to one running sum each.
-        for j in range(whole, scores.shape[0]):
-            z = scores[j]
-            part[j - whole] += weight[j] * (inline.log1pexp(z) - y[j] * z)
-            scores[j] = weight[j] * (inline.expit(z) - y[j])
-        total = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+        total = meet_rows(loss, shape, scores, y, weight)
     return total
 
 

@@ -28,9 +28,14 @@ _TAKES = {
 }
 
 
-def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
-    """Return the name of the method, and a function from a state to resume from to the solver."""
-    name, used = type(estimator).__name__, _method(estimator, problem, source)
+def choose_solver(
+    estimator: Any, problem: CompositeProblem, source: Source, wish: str
+) -> tuple[str, Callable[[Any], Solver]]:
+    """Return the name of the method, and a function from a state to resume from to the solver.
+
+    `wish` is the name of a method, or "auto" for the best one.
+    """
+    name, used = type(estimator).__name__, _method(estimator, problem, source, wish)
     begin = _start(estimator, problem)
     if used == "irls":
         # The Hessian of all coefficients and a copy of it, for the result and for the partial sums of each thread.
@@ -43,9 +48,9 @@ def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> 
     return used, lambda state: _SOLVERS[used](problem, begin if state is None else state, estimator.max_iter)
 
 
-def _method(estimator: Any, problem: CompositeProblem, source: Source) -> str:
+def _method(estimator: Any, problem: CompositeProblem, source: Source, wish: str) -> str:
     """Return the solver asked for, or the best one for `auto`; raise if it cannot solve the problem."""
-    wish, elastic, dual = estimator.solver, problem.elastic is not None, takes_dual(problem)
+    elastic, dual = problem.elastic is not None, takes_dual(problem)
     if (wish == "irls" and not elastic) or (wish == "dual" and not dual):
         raise ParameterError(
             f"{type(estimator).__name__}: solver={wish!r} takes {_TAKES[wish]}; got {type(problem.loss).__name__} with "

@@ -112,7 +112,7 @@ class CompositeProblem:
     @cached_property
     def has_gap(self) -> bool:
         """Whether a duality gap can be had."""
-        return self.penalty is not None and self.penalty.has_gap
+        return self.penalty is not None and self.penalty.has_gap and self.loss.has_conjugate
 
     @cached_property
     def smooth_penalty(self) -> Penalty | None:
@@ -155,7 +155,11 @@ class CompositeProblem:
         deviation = np.sqrt(np.maximum(squares, 0.0))
         # Constant columns and the intercept keep the scale one.
         scale = np.append(np.where(deviation > 0, deviation, 1.0), 1.0)
-        rest = 0.0 if self.loss.rests_at_zero else (yield _AtRest(self.loss)) / self.total_weight
+        rest = (
+            0.0
+            if self.loss.rests_at_zero or not self.loss.has_conjugate
+            else (yield _AtRest(self.loss)) / self.total_weight
+        )
         parameters = np.zeros(self.shape)
         if self.fit_intercept:
             # With zero coefficients the best intercept depends on the targets alone.
@@ -261,6 +265,8 @@ class CompositeProblem:
         """Return the reason why there is no duality gap."""
         if self.penalty is None:
             return "nothing is penalised, so that dual points would have to be orthogonal to every column exactly"
+        if not self.loss.has_conjugate:
+            return f"no formula is known for the conjugate of the {type(self.loss).__name__} loss"
         if not self.penalty.is_convex:
             return "the penalty is not convex"
         return "the conjugate of the penalty is infinite almost everywhere, and scaling dual points does not help"

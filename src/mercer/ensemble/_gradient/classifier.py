@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import logit
 
 from mercer._base.parameter import Choice, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._documentation import compose_docstring
+from mercer._objective import Exponential, Logistic, Softmax
 from mercer._stored import Stored, size
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GradientModel
-from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
+from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.scores import squeeze_scores
 from mercer.errors import DataError
 
@@ -88,8 +88,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
                 f"{n_classes} classes. Use loss='log_loss'."
             )
         if self.loss == "exponential":
-            return ExponentialLoss()
-        return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
+            return BoostingLoss(Exponential())
+        return BoostingLoss(Logistic() if n_classes == 2 else Softmax(n_classes))
 
     def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
         classes, indices = np.unique(y, return_inverse=True)
@@ -107,13 +107,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
 
     def _link(self, predictions: Array, loss: BoostingLoss) -> Array:
         shares = np.clip(np.asarray(predictions, dtype=np.float64), _TINY, 1 - _TINY)
-        if loss.n_scores > 1:
-            logs = np.log(shares)
-            # A common shift changes no probability; scores that sum to zero are the symmetric choice.
-            return logs - logs.mean(axis=1, keepdims=True)
-        odds = logit(shares[:, 1:])
-        # The minimiser of the exponential loss is half the log-odds.
-        return 0.5 * odds if isinstance(loss, ExponentialLoss) else odds
+        return loss.loss.link(shares if loss.n_scores > 1 else shares[:, 1:], np)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: with two classes that of the second, with more one for each.

@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer._base.parameter import Choice, Real, parameter
+from mercer._base.loss_rules import NUMBER_LOSSES
+from mercer._base.parameter import Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
+from mercer._objective import find_loss
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GradientModel
-from mercer.ensemble._histogram.losses import AbsoluteLoss, BoostingLoss, HuberLoss, QuantileLoss, SquaredLoss
+from mercer.ensemble._histogram.losses import BoostingLoss
 
 
 class GradientBoostingRegressor(RegressorMixin, GradientModel):
@@ -26,9 +28,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
 
     Parameters
     ----------
-    loss : one of 'squared_error', 'absolute_error', 'huber', 'quantile', default='squared_error'
-        The loss. ``'huber'`` is squared for residuals up to their quantile `alpha`, which is found again in each round,
-        and linear beyond.
+    loss : %(losses)s, default='squared_error'
+        The loss, by name or as an object of :mod:`mercer.objectives`. ``'huber'`` is squared for residuals up to their
+        quantile `alpha`, which is found again in each round, and linear beyond.
     %(rounds)s
     init : an object with a method fit or one of 'zero' or None, default=None
         The estimator whose predictions are the first scores; None means the best constant.
@@ -64,26 +66,31 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     0.9
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED)
-    loss: str = parameter(Choice("squared_error", "absolute_error", "huber", "quantile"), default="squared_error")
+    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
+    loss: Any = parameter(NUMBER_LOSSES, default="squared_error")
     alpha: float = parameter(Real(0, 1, closed="neither"), default=0.9, after="max_features")
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
-        if self.loss in ("huber", "quantile"):
-            # Of the losses only these two read `alpha`.
-            return (HuberLoss if self.loss == "huber" else QuantileLoss)(quantile=float(self.alpha))
-        return AbsoluteLoss() if self.loss == "absolute_error" else SquaredLoss()
+        # Of the losses only these two read `alpha`.
+        return BoostingLoss(
+            find_loss(self.loss, quantile=float(self.alpha)), self.alpha if self.loss == "huber" else None
+        )
 
     def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
-        return np.asarray(y, dtype=np.float64), {}
+        y, loss = np.asarray(y, dtype=np.float64), find_loss(self.loss)
+        if len(y) and loss.least_target > -np.inf:
+            # The public form checks the range of the targets.
+            loss.value(np.zeros(1), y[y.argmin()][None])
+        return y, {}
 
     def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
         from sklearn.dummy import DummyRegressor
 
-        return DummyRegressor(strategy="constant", constant=float(baseline[0])).fit(X, y)
+        mean = find_loss(self.loss).mean(baseline, np, checked=True)
+        return DummyRegressor(strategy="constant", constant=float(mean[0])).fit(X, y)
 
     def _link(self, predictions: Array, loss: BoostingLoss) -> Array:
-        return np.asarray(predictions, dtype=np.float64).reshape(-1, 1)
+        return loss.loss.link(np.asarray(predictions, dtype=np.float64).reshape(-1, 1), np)
 
     def predict(self, X: Any) -> Array:
         """Return the prediction of each row.
@@ -97,12 +104,13 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self._score_rows(X)[:, 0]
+        scores = self._score_rows(X)
+        return self._loss_used.inverse_link(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the predictions after each round."""
         for scores in self._stage_scores(X):
-            yield scores[:, 0]
+            yield self._loss_used.inverse_link(scores)
 
     def apply(self, X: Any) -> Array:
         """Return the leaf of each row in each tree.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._objective import Logistic, Softmax, Squared
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -15,7 +16,7 @@ from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import make_value_target
 from mercer._types import Array
 from mercer.ensemble._forest.tree_settings import TreeSettings
-from mercer.ensemble._histogram.losses import BoostingLoss, LogisticLoss, SoftmaxLoss, SquaredLoss
+from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.sample import draw_uniform
 
 # Rows in a block of native code that computes gradients.
@@ -208,7 +209,7 @@ class GradientRounds:
         self, tree: BinaryTree, leaves: Array, loss: BoostingLoss, scores: Array, gradients: Array, drawn: Array
     ) -> BinaryTree:
         """Return the tree with leaf values that suit the loss: means, Newton steps, or optima of the loss itself."""
-        if isinstance(loss, SquaredLoss):
+        if isinstance(loss.loss, Squared):
             return tree
         value, rows, weight = tree.value.copy(), np.flatnonzero(drawn), self.rows.weight
         if loss.own_leaves:
@@ -223,7 +224,7 @@ class GradientRounds:
         # Rows whose probability has reached 0 or 1 have no curvature, and nothing to learn.
         curved = curvature > _LEAST_CURVATURE
         steps = np.divide(-slope, curvature, out=np.zeros(tree.node_count), where=curved)
-        if isinstance(loss, SoftmaxLoss):
+        if isinstance(loss.loss, Softmax):
             # A common shift of all scores changes no probability (Friedman, 2001, equation 32).
             steps *= (loss.n_scores - 1) / loss.n_scores
         at = np.unique(leaves[rows])
@@ -233,5 +234,5 @@ class GradientRounds:
 
 def _average_loss(loss: BoostingLoss, scores: Array, y: Array, weight: Array) -> float:
     """Return the mean loss in scikit-learn's units: squares and deviances whole, not halved."""
-    whole = isinstance(loss, SquaredLoss) or type(loss) is LogisticLoss
+    whole = isinstance(loss.loss, Squared | Logistic)
     return (2.0 if whole else 1.0) * loss.mean(scores, y, weight)

@@ -10,11 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._documentation import compose_docstring
+from mercer._objective import Exponential, Logistic, Softmax
 from mercer._source import Source
 from mercer._types import Array
 from mercer.ensemble._histogram.boosting import HistBoosting
 from mercer.ensemble._histogram.documentation import SHARED
-from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
+from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import Targets, encode_labels, read_column
 from mercer.ensemble._histogram.scores import Labels, squeeze_scores
 from mercer.errors import DataError
@@ -70,8 +71,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
                     f"{type(self).__name__}: loss='exponential' is only suitable for a binary classification problem; "
                     f"got {n_classes} classes. Use loss='log_loss'."
                 )
-            return ExponentialLoss()
-        return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
+            return BoostingLoss(Exponential())
+        return BoostingLoss(Logistic() if n_classes == 2 else Softmax(n_classes))
 
     def _read_targets(self, source: Source) -> Targets:
         name, labels = type(self).__name__, read_column(source, "y")

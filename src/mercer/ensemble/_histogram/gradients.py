@@ -39,7 +39,7 @@ class Gradients:
         self._weight = _NO_WEIGHT if rows.weight is None else rows.weight
         self._total_weight = float(rows.n) if rows.weight is None else float(rows.weight.sum())
         self._gradients, self._sums = np.empty((k, rows.n, 2)), np.empty((rows.n_blocks, 1 + 2 * k))
-        workers.follow_scores(self._gradients, scores, rows.y, self._weight, self._sums)
+        workers.follow_scores(self._gradients, scores, rows.y, self._weight, self._sums, loss)
         if loss.native:
             with workers.keep_running():
                 workers.start_update(None, loss.native)

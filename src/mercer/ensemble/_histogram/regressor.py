@@ -5,22 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Choice, Nothing, Real, parameter
+from mercer._base.loss_rules import NUMBER_LOSSES
+from mercer._base.parameter import Nothing, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
+from mercer._objective import Pinball, find_loss
 from mercer._source import Source
 from mercer._types import Array
 from mercer.ensemble._histogram.boosting import HistBoosting
 from mercer.ensemble._histogram.documentation import SHARED
-from mercer.ensemble._histogram.losses import (
-    AbsoluteLoss,
-    BoostingLoss,
-    GammaLoss,
-    HuberLoss,
-    PoissonLoss,
-    QuantileLoss,
-    SquaredLoss,
-)
+from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import Targets, read_column
 from mercer.errors import DataError, ParameterError
 
@@ -38,8 +32,9 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
 
     Parameters
     ----------
-    loss : one of 'squared_error', 'absolute_error', 'gamma', 'huber', 'poisson', 'quantile', default='squared_error'
-        The loss; with ``'gamma'`` and ``'poisson'`` the score is the logarithm of the mean.
+    loss : %(losses)s, default='squared_error'
+        The loss, by name or as an object of :mod:`mercer.objectives`; with ``'gamma'`` and ``'poisson'`` the score is
+        the logarithm of the mean. It must be convex.
     quantile : a number in [0, 1] or None, default=None
         The quantile of ``loss='quantile'``; with ``'huber'`` the share of the residuals whose loss is squared, while
         that of larger ones is linear, found again in each round. None means 0.9 there.
@@ -60,12 +55,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     0.97
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED)
-    loss: str = parameter(
-        Choice("squared_error", "absolute_error", "gamma", "huber", "poisson", "quantile"),
-        default="squared_error",
-        kw_only=False,
-    )
+    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
+    loss: Any = parameter(NUMBER_LOSSES, default="squared_error", kw_only=False)
     quantile: float | None = parameter(Real(0, 1) | Nothing(), default=None)
     _options: ClassVar[dict[str, Any]] = {"multi_output": False}
 
@@ -75,11 +66,9 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
                 raise ParameterError(
                     f"{type(self).__name__}: quantile must be a number in [0, 1] with loss='quantile'; got None."
                 )
-            return QuantileLoss(quantile=float(self.quantile))
-        if self.loss == "huber":
-            return HuberLoss(quantile=0.9 if self.quantile is None else float(self.quantile))
-        losses = {"absolute_error": AbsoluteLoss, "gamma": GammaLoss, "poisson": PoissonLoss}
-        return losses.get(self.loss, SquaredLoss)()
+            return BoostingLoss(Pinball(float(self.quantile)))
+        adaptive = 0.9 if self.quantile is None else float(self.quantile)
+        return BoostingLoss(find_loss(self.loss), adaptive if self.loss == "huber" else None)
 
     def _read_targets(self, source: Source) -> Targets:
         y = read_column(source, "y")
@@ -88,14 +77,15 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
                 f"{type(self).__name__}: y should be a 1d array; got shape {y.shape}. Fit one model per column."
             )
         y = y.astype(np.float64)
-        if self.loss == "gamma" and not np.all(y > 0):
+        loss = find_loss(self.loss)
+        if loss.above_least and not np.all(y > loss.least_target):
             raise DataError(
-                f"{type(self).__name__}: loss='gamma' requires strictly positive y. Got {y.min():g}; shift y."
+                f"{type(self).__name__}: loss={self.loss!r} requires strictly positive y. Got {y.min():g}; shift y."
             )
-        if self.loss == "poisson" and not (np.all(y >= 0) and y.sum() > 0):
+        if loss.least_target == 0.0 and not (np.all(y >= 0) and y.sum() > 0):
             raise DataError(
-                f"{type(self).__name__}: loss='poisson' requires non-negative y and sum(y) > 0. Got the least value "
-                f"{y.min():g}; drop the rows that are no counts."
+                f"{type(self).__name__}: loss={self.loss!r} requires non-negative y and sum(y) > 0. Got the least "
+                f"value {y.min():g}; drop the rows of negative targets."
             )
         return Targets(type(self).__name__, y, read_column(source, "weight") if source.has_weight else None)
 

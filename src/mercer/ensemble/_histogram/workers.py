@@ -6,9 +6,11 @@ from contextlib import contextmanager
 import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
+from mercer._objective import Squared
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
+from mercer.ensemble._histogram.losses import BoostingLoss
 
 # What boosting_leaves returns after it opened a leaf: its children are to be searched.
 _SEARCH = 2
@@ -91,7 +93,8 @@ class Workers:
         )
         self._running, self._drawn = False, _EVERY_ROW
         self._prepare(width, size)
-        self.follow_scores(*(np.empty(shape) for shape in ((0, 0, 2), (0, 0), 0, 0, (0, 0))))
+        empty = (np.empty(shape) for shape in ((0, 0, 2), (0, 0), 0, 0, (0, 0)))
+        self.follow_scores(*empty, BoostingLoss(Squared()))
 
     def _prepare(self, width: int, size: int) -> None:
         """Allocate the tables of a tree; pages that nothing is written to take no memory yet."""
@@ -139,7 +142,9 @@ class Workers:
         finally:
             self._running = False
 
-    def follow_scores(self, gradients: Array, scores: Array, y: Array, weight: Array, losses: Array) -> None:
+    def follow_scores(
+        self, gradients: Array, scores: Array, y: Array, weight: Array, losses: Array, loss: BoostingLoss
+    ) -> None:
         """Set the arrays that :meth:`start_update` reads and writes.
 
         Parameters
@@ -152,9 +157,10 @@ class Workers:
             Targets and weights; no weights mean one each.
         losses : (blocks, 1 + 2 k)
             Written: per block the sums of the losses, and for each score of absolute gradients and of curvatures.
+        loss : BoostingLoss
         """
         self._n_scores = len(gradients)
-        self.tasks.hold_scores(gradients, scores, y, weight, losses)
+        self.tasks.hold_scores(gradients, scores, y, weight, losses, loss.loss.shape, loss.own_leaves)
 
     def choose_rows(self, counts: Array | None) -> None:
         """Set how often each row (n,) counts in the trees that follow; None for once each."""
@@ -228,7 +234,7 @@ class Workers:
         values : (nodes,) or None
             What the nodes of the tree just grown add to its score.
         loss : int
-            The loss whose gradients are computed, by its number in slopes.pxd; 0 for none.
+            The loss whose gradients are computed, by its number in ``row_losses``; 0 for none.
         """
         self.tasks.hold_values(_NO_VALUES if values is None else values)
         self.leader.offer_scores(loss, self._n_scores)

@@ -1,4 +1,4 @@
-"""Linear regression by stochastic gradients, for any of four losses."""
+"""Linear regression by stochastic gradients, for any loss of numbers."""
 
 from typing import Any, ClassVar
 
@@ -6,8 +6,10 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
+from mercer._base.loss_rules import NUMBER_LOSSES
 from mercer._base.parameter import Boolean, Choice, Integer, Real, parameter
 from mercer._documentation import compose_docstring
+from mercer._objective import find_loss
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import StochasticState
 from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic import StochasticModel
@@ -29,9 +31,9 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
     Parameters
     ----------
-    loss : one of 'squared_error', 'huber', 'epsilon_insensitive', 'squared_epsilon_insensitive', \
-default='squared_error'
-        The loss of a prediction: (y - z)^2 / 2, Huber's, or one with a tube of width `epsilon` that costs nothing.
+    loss : %(losses)s, default='squared_error'
+        The loss of a score, by name or as an object of :mod:`mercer.objectives`. "poisson", "gamma" and "tweedie"
+        predict exp(scores).
     %(penalty_to_l1_ratio)s
     %(fit_intercept_to_verbose)s
     %(epsilon_to_random_state)s
@@ -83,12 +85,8 @@ default='squared_error'
     ([1.0, 0.0, -2.0], [3.0])
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED)
-    loss: str = parameter(
-        Choice("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
-        default="squared_error",
-        kw_only=False,
-    )
+    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
+    loss: Any = parameter(NUMBER_LOSSES, default="squared_error", kw_only=False)
     epsilon: float = parameter(Real(0), default=0.1, after="verbose")
     learning_rate: str = parameter(
         Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
@@ -157,6 +155,21 @@ default='squared_error'
         if outcome.interrupt is not None:
             self._conclude(outcome)
         return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target of each row: the mean that its score stands for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), a file or a stream
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted targets.
+        """
+        return find_loss(self.loss).mean(super().predict(X), np, checked=True)
 
     def _read_state(self, state: StochasticState, dtype: np.dtype) -> dict[str, Any]:
         """Return the attributes of the one score, whose coefficients have the shape (d,)."""

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, LimitedEstimator, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
+from mercer._objective import find_loss
 from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._source.namespace import is_sparse_matrix
@@ -23,18 +24,6 @@ from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
 )
 from mercer.linear_model._validation import ValidationScore, draw_held_out
 
-# The loss as native code numbers it, and its corner, or None if epsilon sets the shape.
-_LOSSES: dict[str, tuple[int, float | None]] = {
-    "hinge": (0, 1.0),
-    "perceptron": (0, 0.0),
-    "squared_hinge": (1, 0.0),
-    "log_loss": (2, 0.0),
-    "modified_huber": (3, 0.0),
-    "squared_error": (4, 0.0),
-    "huber": (5, None),
-    "epsilon_insensitive": (6, None),
-    "squared_epsilon_insensitive": (7, None),
-}
 _SCHEDULES = {"constant": 0, "adaptive": 0, "optimal": 1, "invscaling": 2, "pa1": 3, "pa2": 4}
 
 _VISITED = "rows are visited one by one, in a random order: weights are repetitions in expectation, not step for step"
@@ -68,7 +57,7 @@ class StochasticModel(LimitedEstimator):
         "check_sample_weight_equivalence_on_dense_data": _VISITED,
         "check_sample_weight_equivalence_on_sparse_data": _VISITED,
     }
-    loss: str = attribute()
+    loss: Any = attribute()
     learning_rate: str = attribute()
     power_t: float = attribute(0.5)
     epsilon: float = attribute(0.1)
@@ -109,7 +98,6 @@ class StochasticModel(LimitedEstimator):
 
     def _descent(self, labels: bool, source: Source) -> Descent:
         """Return the steps that the parameters ask for, on these rows."""
-        number, corner = _LOSSES[self.loss]
         ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(str(self.penalty), 0.0)
         strength = 0.0 if self.penalty is None else float(self.alpha)
         optimal = self.learning_rate == "optimal"
@@ -119,8 +107,7 @@ class StochasticModel(LimitedEstimator):
             training, held_out = draw_held_out(self, source, labels)
             judge = ValidationScore(held_out, labels, self._averaging())
         return Descent(
-            loss=number,
-            shape=float(self.epsilon if corner is None else corner),
+            loss=find_loss(self.loss, delta=float(self.epsilon), epsilon=float(self.epsilon)),
             labels=labels,
             l1=strength * ratio,
             l2=strength * (1.0 - ratio),
@@ -189,7 +176,9 @@ class StochasticModel(LimitedEstimator):
     def _warn_of_divergence(self, source: Source, descent: Descent) -> None:
         longest = float(np.max(source.map(find_squared_norms)))
         # Along the longest row, steps of a squared loss are stable below 2 / curvature; half of that is safe.
-        rate = 1.0 / ((1.0 if descent.loss == 4 else 2.0) * (longest + float(self.fit_intercept)))
+        # A loss whose curvature nothing bounds is taken to have that of the squared one.
+        curvature = descent.loss.smoothness if math.isfinite(descent.loss.smoothness) else 1.0
+        rate = 1.0 / (curvature * (longest + float(self.fit_intercept)))
         warnings.warn(
             f"{type(self).__name__}: the losses grow without end with eta0={self.eta0:g}: the learning rate is too "
             f"large for rows of squared norm {longest:.3g}. Scale the columns, or try eta0={rate:.1g}.",

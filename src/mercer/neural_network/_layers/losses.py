@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._objective import find_loss, list_losses
 from mercer._plain import plain
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
-from mercer.objectives import Absolute, Huber, Logistic, Loss, Poisson, Softmax, Squared
+from mercer.objectives import Loss, Softmax
 
 # Losses by name. "log_loss" is softmax for several scores and logistic for one; "binary_log_loss" is logistic for each
 # score, as targets of several labels need.
-LOSSES = ("squared_error", "absolute_error", "huber", "poisson", "log_loss", "binary_log_loss")
+LOSSES = (*list_losses("numbers"), "log_loss", "binary_log_loss")
 
 
 @plain
@@ -93,16 +94,10 @@ def read_loss(loss: Any, n_outputs: int) -> OutputLoss:
         return loss
     if isinstance(loss, Loss):
         return OutputLoss(loss)
-    losses = {
-        "squared_error": Squared,
-        "absolute_error": Absolute,
-        "huber": Huber,
-        "poisson": Poisson,
-        "binary_log_loss": Logistic,
-        # Two classes need one score: softmax of (0, z) is the logistic function of z.
-        "log_loss": Logistic if n_outputs == 1 else lambda: Softmax(n_outputs),
-    }
-    if loss not in losses:
+    if loss not in LOSSES:
         known = ", ".join(map(repr, LOSSES))
         raise ParameterError(f"loss must be one of {known} or a loss of mercer.objectives; got {loss!r}.")
-    return OutputLoss(losses[loss]())
+    # Two classes need one score: softmax of (0, z) is the logistic function of z.
+    if loss == "log_loss" and n_outputs > 1:
+        return OutputLoss(Softmax(n_outputs))
+    return OutputLoss(find_loss("logistic" if loss == "binary_log_loss" else loss))

@@ -68,7 +68,7 @@ class DensePasses:
         pieces = _cut_weights(layout)
         n_items = -(-batch // _CHUNK)
         activation, loss = plan.native_kinds or (0, 0)
-        self.rules = np.zeros(5)
+        self.rules = np.zeros(6)
         kinds = np.array([activation, loss, plan.native_method, -(-batch // n_items)], dtype=np.intp)
         sparse = (X.indices.astype(np.intp), X.indptr.astype(np.intp)) if is_sparse_matrix(X) else (_NONE, _NONE)
         weight = _NO_WEIGHT if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
@@ -114,7 +114,7 @@ class DensePasses:
 
     def run(self, order: np.ndarray, rate: float, steps: int) -> np.ndarray:
         """Take a native step for each batch; return the sums that :meth:`NetworkTasks.run` describes."""
-        self.rules[:] = (rate, *self.plan.rules, self.plan.alpha)
+        self.rules[:] = (rate, *self.plan.rules, self.plan.alpha, self.plan.loss.loss.shape)
         sums = np.zeros(5)
         sums[2] = steps
         self._call_threads()
@@ -125,7 +125,7 @@ class DensePasses:
     def differentiate(self, theta: Array, rows: np.ndarray, step: int = 0) -> tuple[float, Array, float]:
         """Return the mean loss of some rows, its gradient, without penalty, and their weight."""
         self.theta[:] = theta
-        self.rules[:] = 0.0
+        self.rules[:] = (0.0, 0.0, 0.0, 0.0, 0.0, self.plan.loss.loss.shape)
         sums = np.zeros(5)
         self._call_threads()
         self.tasks.run(rows, 0, len(rows), self.batch, sums)

@@ -13,11 +13,9 @@ from mercer.neural_network._layers.layer import Layer
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
-from mercer.objectives import Logistic, Poisson, Softmax, Squared
 
-# Activations and losses that native code knows, by their numbers there.
+# Activations that native code knows, by their numbers there.
 _ACTIVATIONS = {"identity": 0, "logistic": 1, "tanh": 2, "relu": 3, "leaky_relu": 4, "elu": 5, "softplus": 6}
-_LOSSES = {Softmax: 0, Logistic: 1, Squared: 2, Poisson: 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +100,11 @@ class Plan:
     def native_kinds(self) -> tuple[int, int] | None:
         """The activation and the loss as native code numbers them; None where it does not know the network."""
         plain = self.embedding is None and not self.batch_norm and self.dropout == 0.0
-        kind = _LOSSES.get(type(self.loss.loss))
-        single = kind != 0 or self.loss.loss.n_scores == self.n_outputs
-        if not plain or kind is None or not single or self.activation not in _ACTIVATIONS:
+        loss = self.loss.loss
+        single = loss.n_scores in (1, self.n_outputs)
+        if not plain or not loss.has_native or not single or self.activation not in _ACTIVATIONS:
             return None
-        return _ACTIVATIONS[self.activation], kind
+        return _ACTIVATIONS[self.activation], loss.native
 
     @cached_property
     def native_method(self) -> int:

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
+from mercer._base.loss_rules import NUMBER_LOSSES
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Instance, Integer, parameter
+from mercer._base.parameter import Choice, Integer, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
+from mercer._objective import find_loss
 from mercer._source import place_of
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags
@@ -21,7 +23,6 @@ from mercer.neural_network._perceptron.documentation import SHARED
 from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_embeddings
 from mercer.neural_network._perceptron.plan import Plan
-from mercer.objectives import Loss, Poisson
 
 
 def _is_stochastic(model: Any) -> bool:
@@ -45,7 +46,7 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
 
     Parameters
     ----------
-    loss : one of 'squared_error', 'poisson', 'absolute_error', 'huber' or an instance of Loss, default='squared_error'
+    loss : %(losses)s, default='squared_error'
         Half the squared error; the Poisson deviance of counts, whose prediction is the exponential of the output; or
         any loss of numbers of ``mercer.objectives``.
     %(hidden_layer_sizes_to_max_fun)s
@@ -73,12 +74,8 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     True
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED)
-    loss: Any = parameter(
-        Choice("squared_error", "poisson", "absolute_error", "huber") | Instance(Loss),
-        default="squared_error",
-        kw_only=False,
-    )
+    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
+    loss: Any = parameter(NUMBER_LOSSES, default="squared_error", kw_only=False)
     hidden_layer_sizes: Any = parameter(ArrayRule() | Integer(1), default=(100,), kw_only=False)
     activation: str = parameter(
         Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", kw_only=False
@@ -181,12 +178,11 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
         return source.whole() if coding is None else coding.apply(source.whole()), source.y, source.weight
 
     def _name_output(self, plan: Plan) -> str:
-        return "exp" if isinstance(plan.loss.loss, Poisson) else "identity"
+        return "exp" if plan.loss.loss.predicts_exponentials else "identity"
 
     def _decide(self, outputs: Array) -> Array:
         """Return the predicted targets."""
-        is_count = self.loss == "poisson" or isinstance(self.loss, Poisson)
-        return namespace_of(outputs).exp(outputs) if is_count else outputs
+        return find_loss(self.loss).mean(outputs, namespace_of(outputs), checked=True)
 
     def _score(self, y: Array, predicted: Array, weight: Array | None) -> float:
         """Return R^2, the mean over targets."""

@@ -16,21 +16,19 @@ from mercer._source.namespace import library_of, to_numpy
 from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.neural_network._perceptron.plan import Plan
+from mercer.objectives import Logistic, Poisson, Softmax, Squared
 
 # Batches of an epoch from which on a graph is recorded: recording takes about as long as this many batches.
 _RECORDED = 16
 # The same numbers as in native code, see unit_rows.py: the slope of leaky ReLU, and the highest score of counts.
 _LEAK = 0.01
 _HIGHEST = 80.0
-# The numbers of losses in native code; 3 is that of counts.
-_SOFTMAX = 0
-_LOGISTIC = 1
-_SQUARED = 2
 
 
 def suits_torch(plan: Plan, X: Any) -> bool:
     """Return whether the rows are tensors of torch, and the network one whose steps are written out here."""
-    return library_of(X) == "torch" and plan.native_kinds is not None and plan.native_method != 0
+    suited = isinstance(plan.loss.loss, Softmax | Logistic | Squared | Poisson) and plan.native_kinds is not None
+    return library_of(X) == "torch" and suited and plan.native_method != 0
 
 
 class TorchPasses:
@@ -53,11 +51,10 @@ class TorchPasses:
 
         self.torch, self.plan, self.X = torch, plan, X
         self.n, self.batch = X.shape[0], min(batch, X.shape[0])
-        activation, self.loss = plan.native_kinds or (0, 0)
-        self.activation = activation
+        self.activation, self.loss = (plan.native_kinds or (0, 0))[0], plan.loss.loss
         like: dict[str, Any] = {"dtype": X.dtype, "device": X.device}
         self.wide = torch.float32 if X.device.type == "mps" else torch.float64
-        labels = self.loss == _SOFTMAX
+        labels = isinstance(self.loss, Softmax)
         self.y = y.to(torch.int64) if labels else y.to(X.dtype).reshape(self.n, -1)
         self.weight = None if weight is None else weight.to(X.dtype)
         # On the host, in double: the weights of batches are summed there.
@@ -238,16 +235,16 @@ class TorchPasses:
         torch = self.torch
         y = self.y.index_select(0, rows)
         weight = None if self.weight is None else self.weight.index_select(0, rows)
-        if self.loss == _SOFTMAX:
+        if isinstance(self.loss, Softmax):
             delta = torch.log_softmax(z, 1)
             # -log p of the true class; the derivative by the outputs is p less one there.
             losses = delta.gather(1, y[:, None]).neg_()
             delta.exp_().scatter_add_(1, y[:, None], self.minus[: len(rows)])
-        elif self.loss == _LOGISTIC:
+        elif isinstance(self.loss, Logistic):
             # log(1 + e^z) - y z, the logistic loss with y of 0 or 1.
             losses = torch.nn.functional.softplus(z, threshold=40.0) - y * z
             delta = torch.sigmoid(z) - y
-        elif self.loss == _SQUARED:
+        elif isinstance(self.loss, Squared):
             delta = z - y
             losses = 0.5 * delta * delta
         else:

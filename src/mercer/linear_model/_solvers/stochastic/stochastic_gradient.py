@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.linear import stochastic
+from mercer._objective import Loss
 from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.request import Map
@@ -104,8 +105,8 @@ class Descent:
 
     Parameters
     ----------
-    loss, shape : int and float
-        The loss by its native number; the corner of a hinge, delta or epsilon.
+    loss : Loss
+        One of those that native code knows.
     labels : bool
         Whether targets are the numbers of classes.
     l1, l2 : float
@@ -127,8 +128,7 @@ class Descent:
         The numbers of the rows to learn from; None for all.
     """
 
-    loss: int
-    shape: float
+    loss: Loss
     labels: bool
     l1: float
     l2: float
@@ -149,12 +149,14 @@ class Descent:
     @property
     def slope_is_bounded(self) -> bool:
         """Whether no step can be longer than the rate times a row, so that rates cannot diverge exponentially."""
-        return self.loss not in (1, 4, 7)
+        return self.loss.is_lipschitz
 
     def make_method(self) -> Any:
         """Return the loss, the rates and the penalties as native code takes them."""
-        rates = (self.loss, self.schedule, self.shape, self.power, self.origin)
-        return stochastic.Method(*rates, self.fit_intercept, self.l1, self.l2, float(self.average))
+        # A loss of labels has the targets 0 and 1; one of numbers is given -1 and 1 by classifiers.
+        loss = (self.loss.native, self.loss.shape, 0.0 if self.loss.target == "labels" else -1.0)
+        rates = (self.schedule, self.power, self.origin)
+        return stochastic.Method(*loss, *rates, self.fit_intercept, self.l1, self.l2, float(self.average))
 
     def penalties(self, coef: Array) -> Array:
         """Return the penalty of each score's coefficients."""

@@ -1,19 +1,11 @@
-"""One row of a linear model: its loss, the slope, and how far a stochastic step goes; and a cumulative l1 penalty."""
+"""How far a stochastic step of a linear model goes: learning rates, pushes of a row, and a cumulative l1 penalty."""
 
 import cython
 
 from mercer._native.shared import inline as elementary
+from mercer._native.shared import row_losses
 
 real = cython.fused_type(cython.float, cython.double)
-# Losses of a row: with m = y z (a margin) or r = z - y (a residual), `shape` is the corner of the hinge (1; 0 for the
-# perceptron), delta of Huber's loss, or epsilon. The square of the last loss is 7.
-HINGE = 0
-SQUARED_HINGE = 1
-LOGISTIC = 2
-MODIFIED_HUBER = 3
-SQUARED = 4
-HUBER = 5
-EPSILON_INSENSITIVE = 6
 # Schedules of the learning rate: 0 is constant, 3 and 4 are passive-aggressive steps of kind I and II.
 OPTIMAL = 1
 INVERSE_SCALING = 2
@@ -24,52 +16,9 @@ STEEPEST = 1e12
 LOG_TWO = 0.6931471805599453
 
 
-def find_loss(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
-    """Return the loss at the score z of a row with target y."""
-    m: cython.double = y * z
-    r: cython.double = y - z if y > z else z - y
-    if loss == HINGE:
-        return shape - m if m < shape else 0.0
-    if loss == SQUARED_HINGE:
-        return (1.0 - m) * (1.0 - m) if m < 1.0 else 0.0
-    if loss == LOGISTIC:
-        return elementary.log1pexp(-m)
-    if loss == MODIFIED_HUBER:
-        return 0.0 if m >= 1.0 else ((1.0 - m) * (1.0 - m) if m >= -1.0 else -4.0 * m)
-    if loss == SQUARED:
-        return 0.5 * r * r
-    if loss == HUBER:
-        return 0.5 * r * r if r <= shape else shape * (r - 0.5 * shape)
-    r = r - shape if r > shape else 0.0
-    return r if loss == EPSILON_INSENSITIVE else r * r
-
-
 def find_loss_at_zero(loss: cython.int, shape: cython.double, y: cython.double) -> cython.double:
     """Return the loss at a score of zero of a row with target y; of labels the logistic loss is a constant."""
-    return LOG_TWO if loss == LOGISTIC else find_loss(loss, shape, y, 0.0)
-
-
-def find_slope(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
-    """Return the derivative of the loss by the score z; at the corner of a hinge, the steeper of both."""
-    m: cython.double = y * z
-    r: cython.double = z - y
-    if loss == HINGE:
-        return -y if m <= shape else 0.0
-    if loss == SQUARED_HINGE:
-        return -2.0 * y * (1.0 - m) if m < 1.0 else 0.0
-    if loss == LOGISTIC:
-        return -y * elementary.expit(-m)
-    if loss == MODIFIED_HUBER:
-        return 0.0 if m >= 1.0 else (-2.0 * y * (1.0 - m) if m >= -1.0 else -4.0 * y)
-    if loss == SQUARED:
-        return r
-    if loss == HUBER:
-        return r if -shape <= r <= shape else (shape if r > 0 else -shape)
-    if -shape <= r <= shape:
-        return 0.0
-    if loss == EPSILON_INSENSITIVE:
-        return 1.0 if r > 0 else -1.0
-    return 2.0 * (r - shape) if r > 0 else 2.0 * (r + shape)
+    return LOG_TWO if loss == row_losses.LOGISTIC else row_losses.find_value(loss, shape, y, 0.0)
 
 
 def find_push(
@@ -88,17 +37,17 @@ def find_push(
     """
     steep: cython.double
     if schedule < PASSIVE_AGGRESSIVE:
-        steep = find_slope(loss, shape, y, z)
+        steep = row_losses.find_slope(loss, shape, y, z)
         steep = STEEPEST if steep > STEEPEST else (-STEEPEST if steep < -STEEPEST else steep)
         return -rate * steep
-    steep = find_loss(loss, shape, y, z)
+    steep = row_losses.find_value(loss, shape, y, z)
     if schedule == PASSIVE_AGGRESSIVE:
         steep = 0.0 if length == 0.0 else steep / length
         steep = rate if steep > rate else steep
     else:
         steep = steep / (length + 0.5 / rate)
-    if loss == HINGE:
-        return steep * y
+    if loss == row_losses.HINGE:
+        return steep * (2.0 * y - 1.0)
     return -steep if y < z else steep
 
 
