@@ -32,6 +32,9 @@ from mercer.linear_model._quantile import QuantileRegressor as QuantileRegressor
 from mercer.linear_model._stochastic.perceptron import Perceptron as Perceptron
 from mercer.linear_model._stochastic.sgd_classifier import SGDClassifier as SGDClassifier
 from mercer.linear_model._stochastic.sgd_regressor import SGDRegressor as SGDRegressor
+from mercer.linear_model._tweedie import GammaRegressor as GammaRegressor
+from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
+from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
 from sklearn.linear_model import ARDRegression as ARDRegression
 from sklearn.linear_model import Lars as Lars
 from sklearn.linear_model import LarsCV as LarsCV
