@@ -145,6 +145,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
         "_seen": part("Seen"),
         "n_samples_seen_": numbers(" | columns"),
     }
+    # Declared attributes that only some fits store: what a fitted model without them says.
+    _absences: ClassVar[dict[str, str]] = {}
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
     # Whether the state of a checkpoint is a model by itself, whose attributes are checked before a fit goes on from it.
@@ -176,6 +178,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                 # A property, or a method that is there for some parameters only, has failed: its own error says why.
                 return object.__getattribute__(self, name)
             if name in collect_stored(type(self)):
+                if name in self._absences and "n_features_in_" in vars(self):
+                    raise NotFittedError(f"{type(self).__name__}: {self._absences[name]}")
                 raise NotFittedError(
                     f"{type(self).__name__!r} object has no attribute {name!r}: this model was not fitted so that it "
                     f"has it, or its file lacks it. Fit it, or save it again."

@@ -334,8 +334,6 @@ class GradientModel(TreeEnsemble):
     @property  # type: ignore[misc]
     def estimators_(self) -> Array:  # type: ignore[override]
         """The trees, of shape (n_estimators_, n_trees_per_iteration_)."""
-        if "_members" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute 'estimators_' before it is fitted.")
         members = np.empty(len(self._members), dtype=object)
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)
