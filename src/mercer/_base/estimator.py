@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from mercer._base.guard import FitGuard, Noted, clean_arguments, guard_answers, note_state
+from mercer._base.guard import FitGuard, clean_arguments, is_inside_fit
+from mercer._base.guard.soundness import assign, check_restored, list_assigned
 from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
@@ -67,7 +68,6 @@ def fitting(fit: Fit) -> Fit:
                 clean, options = clean_arguments(type(self).__name__, args, kwargs)
                 result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
-            note_state(self)
             return result
         except BaseException as error:
             # Ctrl-C at the first instruction of an exit leaves the guard open, or the BLAS held to one thread.
@@ -77,7 +77,6 @@ def fitting(fit: Fit) -> Fit:
             # An interrupted fit may keep what it has reached; its error then names this very estimator.
             if getattr(error, "mercer_state_kept", None) is self:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
-                note_state(self)
             else:
                 # scikit-learn tears its callbacks down after this frame,
                 # from these two attributes: they survive the restoration.
@@ -87,6 +86,7 @@ def fitting(fit: Fit) -> Fit:
                 self.__dict__.update(before | state)
             raise
 
+    check_and_fit.is_fitting = True  # type: ignore[attr-defined]
     return cast(Fit, check_and_fit)
 
 
@@ -101,7 +101,7 @@ class _Watching(Generic[State]):
     recorder: Recorder = field(default_factory=Recorder)
 
 
-class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
+class Estimator(CallbackSupportMixin, DeclaredEstimator):
     """Base of all mercer estimators.
 
     Attributes
@@ -152,10 +152,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     # Whether the state of a checkpoint is a model by itself, whose attributes are checked before a fit goes on from it.
     # Elsewhere the attributes also need what the fit computes anew, and no native code reads the state.
     _checks_resumed: ClassVar[bool] = True
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        guard_answers(cls)
+    # Whether the class itself checks attributes that a user assigns, whenever it uses them.
+    _checks_assigned: ClassVar[bool] = False
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
@@ -185,6 +183,19 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                     f"has it, or its file lacks it. Fit it, or save it again."
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign an attribute; a declared one that a user assigns must fit the others."""
+        if name in list_assigned(type(self)) and not is_inside_fit():
+            assign(self, name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes that a pickle or a copy holds; they must fit together."""
+        super().__setstate__(state)
+        if not is_inside_fit():
+            check_restored(self)
 
     def _threads(self) -> int:
         return n_threads(vars(self).get("n_jobs"))

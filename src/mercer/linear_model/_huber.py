@@ -99,8 +99,8 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         "outliers_": flags("rows"),
     }
     _absences: ClassVar[dict[str, str]] = {
-        "outliers_": "outliers_ is kept only of rows in memory or on a device; compare the absolute residuals of others "
-        "with epsilon * scale_."
+        "outliers_": "outliers_ is kept only of rows in memory or on a device; compare the absolute residuals of "
+        "others with epsilon * scale_."
     }
 
     @fitting

@@ -13,7 +13,6 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
-from mercer._base.guard import note_loaded, note_state
 from mercer._base.guard.soundness import check_estimator, check_record
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
@@ -155,8 +154,6 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
         check_column_counts(instance, key)
     if hasattr(cls, "_stored"):
         check_estimator(instance)
-        note_loaded(instance)
-        note_state(instance)
     read_requests(instance, requests, decoder)
     return instance
 
