@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -124,3 +125,13 @@ def test_attributes_of_a_subclass_are_left_alone():
             return self
 
     assert Named().fit(X, Y).predict(X).shape == (60,)
+
+
+def test_centres_whose_shape_was_set_in_place_are_refused():
+    model = KMeans(3, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        # NumPy 2.5 deprecates the assignment.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        model.cluster_centers_.shape = (9, 1)
+    with pytest.raises(ModelFileError, match=r"cluster_centers_ must have 3 columns; its shape is now \(9, 1\)"):
+        model.predict(X[:2])

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
+import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer._base.guard import FitGuard, clean_arguments, is_inside_fit
-from mercer._base.guard.soundness import assign, check_restored, list_assigned
+from mercer._base.guard.soundness import assign, check_restored, list_assigned, view_arrays
 from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
@@ -185,15 +186,21 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Assign an attribute; a declared one that a user assigns must fit the others."""
-        if name in list_assigned(type(self)) and not is_inside_fit():
-            assign(self, name, value)
-        else:
-            object.__setattr__(self, name, value)
+        """Assign an attribute; a declared one that a user assigns must fit the others.
+
+        Arrays are stored as views, which NumPy refuses to resize: native code relies on shapes that were checked.
+        """
+        if name in list_assigned(type(self)):
+            if type(value) is np.ndarray and value.base is None:
+                value = value.view()
+            if not is_inside_fit():
+                assign(self, name, value)
+                return
+        object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes that a pickle or a copy holds; they must fit together."""
-        super().__setstate__(state)
+        super().__setstate__(view_arrays(state))
         if not is_inside_fit():
             check_restored(self)
 

@@ -101,6 +101,14 @@ def check_parts(values: Iterable[Any]) -> None:
             check_sparse_rows("a stored matrix", value)
 
 
+def view_arrays(state: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with views in the place of arrays that own their memory, which anybody could resize."""
+    return {
+        name: value.view() if type(value) is np.ndarray and value.base is None else value
+        for name, value in state.items()
+    }
+
+
 def check_restored(model: Any) -> None:
     """Check a model that a pickle or a copy has restored; raise ModelFileError if its parts do not fit together."""
     _check_parts_of(model, "unpickled")

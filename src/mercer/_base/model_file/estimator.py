@@ -13,7 +13,7 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
-from mercer._base.guard.soundness import check_estimator, check_record
+from mercer._base.guard.soundness import check_estimator, check_record, view_arrays
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
@@ -184,7 +184,7 @@ def _build(cls: Any, attributes: dict[str, Any], key: str) -> Any:
     if key == _ISOTONIC:
         instance.__setstate__({**attributes, "_sklearn_version": sklearn.__version__})
     else:
-        vars(instance).update(attributes)
+        vars(instance).update(view_arrays(attributes))
     return instance
 
 

@@ -90,6 +90,12 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def _ready(self, dtype: Any) -> Centres:
         """Return the centres in `dtype`, the type of the rows."""
         centres = self.cluster_centers_
+        # NumPy lets anybody set the shape of an array in place, and native code takes the columns of the rows.
+        if centres.shape[1] != self.n_features_in_:
+            raise ModelFileError(
+                f"{type(self).__name__}.cluster_centers_ must have {self.n_features_in_} columns; its shape is now "
+                f"{centres.shape}. Fit the model again."
+            )
         if centres.dtype == dtype:
             return Centres(centres)
         return Centres(namespace_of(centres).astype(centres, dtype))
