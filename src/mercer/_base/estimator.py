@@ -24,6 +24,7 @@ from mercer._base.parameter import Integer, Nothing, Real, check_parameters, par
 from mercer._base.parameter.access import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, check_resumed, read_resumed, resume_solver, resume_state
+from mercer._base.scikit_learn import CALLBACK_MARKS, OUTPUT_CONFIG, TEARDOWN, callbacks_of, open_callback_context
 from mercer._base.tags import add_places
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
@@ -46,13 +47,11 @@ from mercer._stored import (
 )
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
-from mercer.watch import Checkpoint, TimeLimit
+from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
 from mercer.watch.bridge import CallbackBridge
 from mercer.watch.step_printer import StepPrinter
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-# What scikit-learn's callbacks set on an instance, and on no class.
-_CALLBACK_NAMES = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
 
 
 def fitting(fit: Fit) -> Fit:
@@ -79,10 +78,7 @@ def fitting(fit: Fit) -> Fit:
             if getattr(error, "mercer_state_kept", None) is self:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
             else:
-                # scikit-learn tears its callbacks down after this frame,
-                # from these two attributes: they survive the restoration.
-                keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
-                state = {name: value for name, value in self.__dict__.items() if name in keep}
+                state = {name: value for name, value in self.__dict__.items() if name in TEARDOWN}
                 self.__dict__.clear()
                 self.__dict__.update(before | state)
             raise
@@ -141,7 +137,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
         "_dtype": choice("float64", "float32"),
         "_precision": choice("float64", "float32"),
         "_n_features_out": integers(low=0),
-        "_sklearn_output_config": mapping(texts()),
+        OUTPUT_CONFIG: mapping(texts()),
         # What partial_fit has summed over, in the classes that have it; see mercer._base.batches.
         "_seen": part("Seen"),
         "n_samples_seen_": numbers(" | columns"),
@@ -166,7 +162,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
-            if name in _CALLBACK_NAMES:
+            if name in CALLBACK_MARKS:
                 # Every fit asks for these and most have none: a walk through the classes would take 5 us each.
                 raise AttributeError(name)
             for base in type(self).__mro__:
@@ -311,12 +307,11 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     ) -> _Watching[State]:
         """Collect the watches of a fit: callbacks, checkpoints, the time limit, printed lines, and a rehearsal."""
         following: _Watching[State] = _Watching()
-        # Callbacks and parameters are attributes of the instance: a look at others would go through all base classes.
         watches, state = following.watches, vars(self)
-        callbacks = state.get("_skl_callbacks", ())
+        callbacks = callbacks_of(self)
         # A search gives each of its fits a context to report to; without callbacks nobody reads what is reported.
         if callbacks:
-            root = self._init_callback_context(max_subtasks=max_steps)
+            root = open_callback_context(self, max_subtasks=max_steps)
             following.bridge = CallbackBridge(
                 self,
                 root,
@@ -325,6 +320,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
                 # a callback that does not ask for them does not pay for reading them.
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
+                judges=[callback for callback in callbacks if isinstance(callback, EarlyStopping)],
             )
             watches.append(following.bridge)
         for callback in callbacks:
@@ -345,7 +341,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     def _is_watched(self) -> bool:
         """Return whether anybody looks at the steps of a fit one by one; otherwise a native call may take many."""
         state = vars(self)
-        if state.get("_skl_callbacks"):
+        if callbacks_of(self):
             return True
         limited = state.get("max_time") is not None
         return limited or bool(state.get("verbose")) or find_rehearsal(self) is not None

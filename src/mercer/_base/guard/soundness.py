@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from mercer._base.guard.inputs import check_sparse_rows
 from mercer._base.parameter import is_accepted
+from mercer._base.scikit_learn import list_parameters
 from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
 from mercer.errors import MercerError, ModelFileError
@@ -163,7 +164,7 @@ def list_assigned(cls: Any) -> frozenset[str]:
 @cache
 def _list_known(cls: Any) -> frozenset[str]:
     """Return the names of what a class declares and of its parameters."""
-    return frozenset(collect_stored(cls).keys() | set(cls._get_param_names()))
+    return frozenset(collect_stored(cls).keys() | set(list_parameters(cls)))
 
 
 @cache
