@@ -16,7 +16,6 @@ from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
 from mercer._base.guard.inputs import check_sparse_rows
-from mercer._base.parameter import is_accepted
 from mercer._base.scikit_learn import list_parameters
 from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
@@ -62,7 +61,7 @@ def check_estimator(model: Any) -> None:
     cls: Any = type(model)
     values = vars(model)
     for parameter, rule in cls._parameters.items():
-        if parameter in values and not is_accepted(rule, values[parameter]):
+        if parameter in values and not rule.accepts(values[parameter]):
             raise ModelFileError(
                 f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
             )

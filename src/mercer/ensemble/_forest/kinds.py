@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._base.parameter import Choice, Instance, Integer, Nothing, attribute, parameter
+from mercer._base.parameter import Choice, Instance, Integer, Nothing, Share, attribute, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
-from mercer._base.share import Share
 from mercer._base.tree_problem import Problem, check_classes
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._stored import Stored, floats, integers, members
