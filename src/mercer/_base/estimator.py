@@ -24,8 +24,14 @@ from mercer._base.parameter import Integer, Nothing, Real, check_parameters, par
 from mercer._base.parameter.access import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, check_resumed, read_resumed, resume_solver, resume_state
-from mercer._base.scikit_learn import CALLBACK_MARKS, OUTPUT_CONFIG, TEARDOWN, callbacks_of, open_callback_context
-from mercer._base.tags import add_places
+from mercer._base.scikit_learn import (
+    CALLBACK_MARKS,
+    OUTPUT_CONFIG,
+    TEARDOWN,
+    add_places,
+    callbacks_of,
+    open_callback_context,
+)
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch

@@ -1,11 +1,14 @@
-"""scikit-learn's private names that mercer needs, and what each is needed for.
+"""scikit-learn's private names that mercer needs, what each is needed for, and its tags with the places of rows.
 
 scikit-learn may rename them in any version. Nothing else in mercer spells one, and ``tests/base/test_scikit_learn.py``
 names what breaks where one has changed.
 """
 
+from dataclasses import dataclass, fields
 from types import SimpleNamespace
 from typing import Any, ClassVar
+
+from sklearn.utils import Tags
 
 from mercer._base.interface import BaseEstimator
 
@@ -83,3 +86,16 @@ class NamedParameters(BaseEstimator):
         table = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**vars(self)), doc_link)
         table.estimator_class = type(self)
         return table
+
+
+@dataclass
+class PlacedTags(Tags):
+    """Tags that also say where the rows may be that an estimator is fitted to."""
+
+    places: tuple[str, ...] = ("memory",)
+
+
+def add_places(tags: Any, places: tuple[str, ...]) -> PlacedTags:
+    """Return the tags with `places` added."""
+    parts = {part.name: getattr(tags, part.name) for part in fields(tags)}
+    return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places)
