@@ -192,7 +192,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
 
         Arrays are stored as views, which NumPy refuses to resize: native code relies on shapes that were checked.
         """
-        if name in list_assigned(type(self)):
+        cls: Any = type(self)
+        if name in list_assigned(cls):
             if type(value) is np.ndarray and value.base is None:
                 value = value.view()
             if not is_inside_fit():
