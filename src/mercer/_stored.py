@@ -241,9 +241,12 @@ class _Either(Stored):
         return "; or ".join(rule.describe() for rule in self.rules)
 
 
-def floats(shapes: str = "", sparse: bool = False, finite: bool = False, low: int | None = None) -> Stored:
+def floats(
+    shapes: str = "", sparse: bool = False, finite: bool = False, low: int | None = None, dtype: str | None = None
+) -> Stored:
     """Declare an array of floats, or a single one; NaN and infinity are refused where they must be `finite`."""
-    return _Values("f", parse(shapes), low, sparse=sparse, finite=finite)
+    kind = None if dtype is None else np.dtype(dtype)
+    return _Values("f", parse(shapes), low, sparse=sparse, finite=finite, dtype=kind)
 
 
 def numbers(shapes: str = "", sparse: bool = False, finite: bool = False) -> Stored:

@@ -8,7 +8,7 @@ import pandas
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from mercer._base.guard.extremes import NOTED, are_ordinary
+from mercer._base.guard import NOTED, are_ordinary
 from mercer.cluster import KMeans, linkage
 from mercer.errors import DataError, DataTypeError, MemoryForecastError
 from mercer.linear_model import BayesianRidge, LogisticRegressionCV, Ridge
@@ -140,7 +140,7 @@ def test_fits_and_answers_that_overflow_are_refused():
     with pytest.raises(DataError, match=r"KMeans: .*overflow"):
         KMeans(n_clusters=2, random_state=0).fit(X * 1e160)
     model = Ridge().fit(X, y)
-    with pytest.raises(DataError, match=r"Ridge: predict overflows: X holds values as large as 1e\+308"):
+    with pytest.raises(DataError, match=r"Ridge: the answer overflows: X holds values as large as 1e\+308"):
         model.predict(np.full((1, 3), 1e308))
     assert np.isfinite(model.predict(X)).all()
     assert not NOTED.extreme

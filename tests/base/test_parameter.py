@@ -18,8 +18,6 @@ from mercer._base.parameter import (
     Seed,
     Text,
     check_parameters,
-    is_accepted,
-    rules,
 )
 from mercer.errors import ParameterError
 
@@ -75,21 +73,9 @@ def test_the_error_has_subject_rule_and_value():
     assert isinstance(caught.value, TypeError)
 
 
-def test_a_rule_remembers_short_plain_values_and_no_long_text():
-    rule = Text()
-    assert is_accepted(rule, "ash")
-    assert is_accepted(rule, "ash" * 100)
-    assert (rule, str, "ash") in rules._accepted
-    assert (rule, str, "ash" * 100) not in rules._accepted
-    # 1 and True are equal, and only one of them is an integer.
-    assert is_accepted(Integer(1), 1)
-    assert not is_accepted(Integer(1), True)
-
-
-def test_values_that_passed_before_pass_again_and_their_equals_are_looked_at():
+def test_equal_values_of_other_types_are_told_apart():
     rules = {"n_clusters": Integer(1)}
-    for _ in range(2):
-        check_parameters("KMeans", rules, {"n_clusters": 1})
+    check_parameters("KMeans", rules, {"n_clusters": 1})
     for value in (True, 1.0):
         with pytest.raises(ParameterError):
             check_parameters("KMeans", rules, {"n_clusters": value})

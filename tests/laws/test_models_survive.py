@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -47,3 +48,14 @@ def test_pickles_and_clones_work(subject):
     copy = pickle.loads(pickle.dumps(model))
     assert digest(outputs(copy, X)) == digest(outputs(model, X))
     assert digest(fitted(fit(clone(model), X, y))) == digest(fitted(model))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_arrays_of_a_model_cannot_be_resized(subject):
+    """Native code relies on the shapes that a fit, a pickle or a file has given them."""
+    model = fit_once(subject, 200)
+    for one in (model, pickle.loads(pickle.dumps(model))):
+        for value in vars(one).values():
+            if type(value) is np.ndarray:
+                with pytest.raises(ValueError, match="does not own its data"):
+                    value.resize(value.size + 1, refcheck=False)

@@ -44,7 +44,7 @@ _COMMIT = "eb9a3649~1"
 _BEFORE = "model_file_before"
 _ROOT = Path(__file__).parents[2]
 # Functions that only check, where reading a model calls them.
-_CHECKS = ("check_estimator", "check_record", "note_loaded", "_check_name", "_check_memory")
+_CHECKS = ("check_estimator", "check_record", "_check_name", "_check_memory")
 
 
 @dataclass

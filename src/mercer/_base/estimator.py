@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
+import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from mercer._base.guard import FitGuard, Noted, clean_arguments, guard_answers, note_state
+from mercer._base.guard import FitGuard, clean_arguments, is_inside_fit
+from mercer._base.guard.soundness import assign, check_restored, list_assigned, view_arrays
 from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
@@ -22,7 +24,14 @@ from mercer._base.parameter import Integer, Nothing, Real, check_parameters, par
 from mercer._base.parameter.access import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, check_resumed, read_resumed, resume_solver, resume_state
-from mercer._base.tags import add_places
+from mercer._base.scikit_learn import (
+    CALLBACK_MARKS,
+    OUTPUT_CONFIG,
+    TEARDOWN,
+    add_places,
+    callbacks_of,
+    open_callback_context,
+)
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
@@ -44,13 +53,11 @@ from mercer._stored import (
 )
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
-from mercer.watch import Checkpoint, TimeLimit
+from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
 from mercer.watch.bridge import CallbackBridge
 from mercer.watch.step_printer import StepPrinter
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-# What scikit-learn's callbacks set on an instance, and on no class.
-_CALLBACK_NAMES = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
 
 
 def fitting(fit: Fit) -> Fit:
@@ -67,7 +74,6 @@ def fitting(fit: Fit) -> Fit:
                 clean, options = clean_arguments(type(self).__name__, args, kwargs)
                 result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
-            note_state(self)
             return result
         except BaseException as error:
             # Ctrl-C at the first instruction of an exit leaves the guard open, or the BLAS held to one thread.
@@ -77,16 +83,13 @@ def fitting(fit: Fit) -> Fit:
             # An interrupted fit may keep what it has reached; its error then names this very estimator.
             if getattr(error, "mercer_state_kept", None) is self:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
-                note_state(self)
             else:
-                # scikit-learn tears its callbacks down after this frame,
-                # from these two attributes: they survive the restoration.
-                keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
-                state = {name: value for name, value in self.__dict__.items() if name in keep}
+                state = {name: value for name, value in self.__dict__.items() if name in TEARDOWN}
                 self.__dict__.clear()
                 self.__dict__.update(before | state)
             raise
 
+    check_and_fit.is_fitting = True  # type: ignore[attr-defined]
     return cast(Fit, check_and_fit)
 
 
@@ -101,7 +104,7 @@ class _Watching(Generic[State]):
     recorder: Recorder = field(default_factory=Recorder)
 
 
-class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
+class Estimator(CallbackSupportMixin, DeclaredEstimator):
     """Base of all mercer estimators.
 
     Attributes
@@ -140,11 +143,13 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
         "_dtype": choice("float64", "float32"),
         "_precision": choice("float64", "float32"),
         "_n_features_out": integers(low=0),
-        "_sklearn_output_config": mapping(texts()),
+        OUTPUT_CONFIG: mapping(texts()),
         # What partial_fit has summed over, in the classes that have it; see mercer._base.batches.
         "_seen": part("Seen"),
         "n_samples_seen_": numbers(" | columns"),
     }
+    # Declared attributes that only some fits store: what a fitted model without them says.
+    _absences: ClassVar[dict[str, str]] = {}
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
     # What helps where a fit has ended by its own rule, but its certificate does not hold.
@@ -152,10 +157,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     # Whether the state of a checkpoint is a model by itself, whose attributes are checked before a fit goes on from it.
     # Elsewhere the attributes also need what the fit computes anew, and no native code reads the state.
     _checks_resumed: ClassVar[bool] = True
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        guard_answers(cls)
+    # Whether the class itself checks attributes that a user assigns, whenever it uses them.
+    _checks_assigned: ClassVar[bool] = False
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
@@ -167,7 +170,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
 
         def __getattr__(self, name: str) -> Any:
             """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
-            if name in _CALLBACK_NAMES:
+            if name in CALLBACK_MARKS:
                 # Every fit asks for these and most have none: a walk through the classes would take 5 us each.
                 raise AttributeError(name)
             for base in type(self).__mro__:
@@ -178,11 +181,33 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                 # A property, or a method that is there for some parameters only, has failed: its own error says why.
                 return object.__getattribute__(self, name)
             if name in collect_stored(type(self)):
+                if name in self._absences and "n_features_in_" in vars(self):
+                    raise NotFittedError(f"{type(self).__name__}: {self._absences[name]}")
                 raise NotFittedError(
                     f"{type(self).__name__!r} object has no attribute {name!r}: this model was not fitted so that it "
                     f"has it, or its file lacks it. Fit it, or save it again."
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign an attribute; a declared one that a user assigns must fit the others.
+
+        Arrays are stored as views, which NumPy refuses to resize: native code relies on shapes that were checked.
+        """
+        cls: Any = type(self)
+        if name in list_assigned(cls):
+            if type(value) is np.ndarray and value.base is None:
+                value = value.view()
+            if not is_inside_fit():
+                assign(self, name, value)
+                return
+        object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes that a pickle or a copy holds; they must fit together."""
+        super().__setstate__(view_arrays(state))
+        if not is_inside_fit():
+            check_restored(self)
 
     def _threads(self) -> int:
         return n_threads(vars(self).get("n_jobs"))
@@ -291,12 +316,11 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     ) -> _Watching[State]:
         """Collect the watches of a fit: callbacks, checkpoints, the time limit, printed lines, and a rehearsal."""
         following: _Watching[State] = _Watching()
-        # Callbacks and parameters are attributes of the instance: a look at others would go through all base classes.
         watches, state = following.watches, vars(self)
-        callbacks = state.get("_skl_callbacks", ())
+        callbacks = callbacks_of(self)
         # A search gives each of its fits a context to report to; without callbacks nobody reads what is reported.
         if callbacks:
-            root = self._init_callback_context(max_subtasks=max_steps)
+            root = open_callback_context(self, max_subtasks=max_steps)
             following.bridge = CallbackBridge(
                 self,
                 root,
@@ -305,6 +329,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                 # a callback that does not ask for them does not pay for reading them.
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
+                judges=[callback for callback in callbacks if isinstance(callback, EarlyStopping)],
             )
             watches.append(following.bridge)
         for callback in callbacks:
@@ -325,7 +350,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     def _is_watched(self) -> bool:
         """Return whether anybody looks at the steps of a fit one by one; otherwise a native call may take many."""
         state = vars(self)
-        if state.get("_skl_callbacks"):
+        if callbacks_of(self):
             return True
         limited = state.get("max_time") is not None
         return limited or bool(state.get("verbose")) or find_rehearsal(self) is not None

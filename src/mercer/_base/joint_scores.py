@@ -123,7 +123,7 @@ class JointScores(ClassifierMixin):
             scorer = self._scorer()
         if (rows := few_rows(self, X)) is not None:
             return ScoredRows(scorer, function)(DenseBlock(rows, 0))
-        source = open_new_rows(self, X, accept_sparse=self._accepts_sparse)
+        source = open_new_rows(self, X, accept_sparse=self._accepts_sparse, logarithms=True)
         return source.map(ScoredRows(scorer, function))
 
 

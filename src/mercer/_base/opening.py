@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.guard import NOTED, describe_extremes, explain_error, is_finite
 from mercer._base.model_placement import check_placement
 from mercer._base.validation import accept_rows, check_rows, check_rows_and_targets, check_weight
 from mercer._source import PLACES, Source, open_place, open_source, place_of
@@ -66,14 +67,46 @@ def open_rows(
     return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), threads)
 
 
-def open_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
-    """Open rows given to a fitted model."""
+class _Answers:
+    """Looks at what a fitted model answers about some rows, for errors that name the rows at fault."""
+
+    def __init__(self, estimator: Any, X: Any, extreme: bool, logarithms: bool) -> None:
+        self._estimator = estimator
+        self._rows = X
+        self._extreme = extreme
+        self._logarithms = logarithms
+
+    def explain(self, error: Exception) -> Exception | None:
+        """Return an error that names the value at fault; None where no row is odd."""
+        return explain_error(self._estimator, error, self._rows, extreme=self._extreme)
+
+    def check(self, answer: Any) -> None:
+        """Raise DataError if an answer about extreme rows is not finite; finite ones are kept."""
+        if self._extreme and not is_finite(answer, infinite=self._logarithms):
+            phrases = describe_extremes(X=self._rows)
+            because = f": {' and '.join(phrases)}" if phrases else ""
+            raise DataError(
+                f"{type(self._estimator).__name__}: the answer overflows{because}. Scale the columns before the fit "
+                f"and here, for example with StandardScaler, or drop the rows that hold these values."
+            )
+
+
+def open_new_rows(
+    estimator: Any, X: Any, *, accept_sparse: Any = False, logarithms: bool = False, **options: Any
+) -> Source:
+    """Open rows given to a fitted model, whose answers must be finite; those that are `logarithms` may be infinite."""
     if type(X) is np.ndarray:
         threads = estimator._threads()
         if (rows := accept_rows(estimator, X, threads=threads, ordered=False)) is not None:
             return open_source(rows, threads=threads)
     check_is_fitted(estimator)
-    return open_rows(estimator, X, reset=False, accept_sparse=accept_sparse, **options)
+    before, NOTED.extreme = NOTED.extreme, False
+    try:
+        source = open_rows(estimator, X, reset=False, accept_sparse=accept_sparse, **options)
+        source.answers = _Answers(estimator, X, NOTED.extreme, logarithms)
+    finally:
+        NOTED.extreme = before
+    return source
 
 
 def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:

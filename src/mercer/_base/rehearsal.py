@@ -16,6 +16,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from mercer._base.scikit_learn import drop_callbacks
 from mercer._solver import Step
 from mercer._source.memory import Request, collect_requests
 from mercer._source.readings import Readings
@@ -63,7 +64,7 @@ def rehearse(estimator: Any, sample: Sample, *, traced: bool = False) -> Rehears
     """Fit a copy of `estimator` to `sample`; with `traced`, measure the memory it holds at its peak, else the time."""
     rehearsal = Rehearsal(sample.n_rows, Readings(sample.n_rows))
     model = clone(estimator)
-    vars(model).pop("_skl_callbacks", None)
+    drop_callbacks(model)
     if hasattr(model, "verbose"):
         model.verbose = 0
     options = {} if sample.weight is None else {"sample_weight": sample.weight}

@@ -20,6 +20,7 @@ from mercer._base.validation import (
     check_labels,
     check_targets,
     check_weight,
+    inspect_rows,
     learn_plain_columns,
 )
 from mercer._base.wrapping import check_wrapped_place
@@ -29,7 +30,7 @@ from mercer._solver.tree.growth import Rules
 from mercer._solver.tree.target import make_class_target, make_value_target
 from mercer._source import Source, open_source, place_of
 from mercer._types import Array, Rows
-from mercer.errors import DataError, UnsupportedError
+from mercer.errors import DataError, ModelFileError, UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +301,7 @@ def read_table(estimator: Any, X: Any) -> Any:
     rows = accept_rows(estimator, X)
     if rows is None:
         check_is_fitted(estimator)
-        rows = validate_data(
+        rows = inspect_rows(
             estimator, X, reset=False, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
         )
         if issparse(rows) and np.isnan(rows.data).any():
@@ -322,3 +323,14 @@ def _refuse_sparse_nan(estimator: Any) -> None:
     raise DataError(
         f"{type(estimator).__name__}: sparse rows must have no missing values; X contains NaN. Make them dense."
     )
+
+
+def check_classes(model: Any, shape: tuple[int, ...]) -> None:
+    """Raise ModelFileError unless a loaded classifier has as many labels as its nodes, of a shape (n, outputs, k)."""
+    counts = np.atleast_1d(model.n_classes_).tolist()
+    labels = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+    if [len(one) for one in labels] != counts or len(counts) != shape[1] or max(counts, default=0) != shape[2]:
+        raise ModelFileError(
+            f"{type(model).__name__}.classes_ must be the classes that its nodes count, {shape[2]} of {shape[1]} "
+            f"outputs; the file has {', '.join(str(len(one)) for one in labels)}."
+        )

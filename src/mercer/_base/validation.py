@@ -9,7 +9,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._base.guard import are_ordinary, note_extreme
+from mercer._base.guard import are_ordinary, clean_input, explain_error, note_extreme
 from mercer._source.array import order_rows
 from mercer.errors import DataError
 
@@ -34,12 +34,27 @@ def check_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, 
         learn_plain_columns(estimator, X)
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
-        X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
+        X = inspect_rows(estimator, X, reset=reset, ensure_all_finite=False, **options)
     if allow_nan:
         note_if_extreme(X)
     else:
         check_finite(X, threads, estimator)
     return X
+
+
+def inspect_rows(estimator: Any, X: Any, **options: Any) -> Any:
+    """Return rows that keep scikit-learn's rules; `options` are those of its ``validate_data``.
+
+    Errors of NumPy's conversions become sentences that name the value at fault.
+    """
+    try:
+        X = clean_input(type(estimator).__name__, X)
+        return validate_data(estimator, X, **options)
+    except Exception as error:
+        explained = explain_error(estimator, error, X, extreme=False)
+        if explained is None:
+            raise
+        raise explained from error
 
 
 def check_rows_and_targets(
@@ -154,7 +169,6 @@ def accept_rows(estimator: Any, X: Any, *, threads: int = 1, ordered: bool = Tru
             # An all-zero matrix is not ordinary by its magnitude, yet nothing is wrong with it.
             if are_ordinary(rows, threads) or not rows.any():
                 return rows
-            note_if_extreme(rows)
     return None
 
 

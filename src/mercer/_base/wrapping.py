@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer._base.opening import check_place
+from mercer._base.scikit_learn import open_callback_context
 from mercer._solver import Certificate
 from mercer._source import place_of
 from mercer.errors import DataError
@@ -22,7 +23,7 @@ def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
 
 def fit_members(wrapper: Any, members: list[Any], X: Any, y: Any, sample_weight: Any) -> list[Any]:
     """Return fitted copies of the members; callbacks of the wrapper see each as a task, and follow it inside."""
-    root = wrapper._init_callback_context(max_subtasks=len(members))
+    root = open_callback_context(wrapper, max_subtasks=len(members))
     root.call_on_fit_task_begin(estimator=wrapper, X=X, y=y)
     fitted = []
     for member in map(clone, members):

@@ -67,12 +67,12 @@ class ArraySource(Source):
         ordered = self.xp is not np or self.X.flags.c_contiguous
         return self.X if ordered else order_rows(self.X, 0, self.n_rows)
 
-    def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
+    def _map(self, function: Callable[[Block], Array], out: Array) -> Array:
         if out is not None or self.xp is not np or self.n_blocks == 1:
-            return super().map(function, out)
+            return super()._map(function, out)
         joined = _Joined(self.n_rows)
         self.each(lambda block: joined.put(block.start, function(block)))
-        return joined.values() if joined.alike else super().map(function)
+        return joined.values() if joined.alike else super()._map(function, None)
 
 
 def order_rows(X: np.ndarray, start: int, stop: int) -> np.ndarray:

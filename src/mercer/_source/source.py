@@ -15,7 +15,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -59,6 +59,16 @@ def _add(first: Any, second: Any) -> Any:
     return first + second if absorb is None else absorb(second)
 
 
+class Answers(Protocol):
+    """Looks at what a fitted model answers about rows."""
+
+    def explain(self, error: Exception) -> Exception | None:
+        """Return an error that names the value at fault, or None."""
+
+    def check(self, answer: Any) -> None:
+        """Raise if the answer is wrong for these rows."""
+
+
 class Source(ABC):
     """Rows with optional targets and weights, in fixed blocks.
 
@@ -92,6 +102,8 @@ class Source(ABC):
     readings : Readings or None
         Where the verbs report what they read while a fit is rehearsed on a sample. Samples are in memory or on a
         device, so that verbs which only other places define do not report.
+    answers : Answers or None
+        Where the rows were given to a fitted model: what looks at the values that ``map`` returns.
     """
 
     place: ClassVar[str] = "memory"
@@ -113,6 +125,7 @@ class Source(ABC):
     description: str = "an array"
     subject: str = "mercer"
     readings: Readings | None = None
+    answers: Answers | None = None
 
     @property
     @abstractmethod
@@ -257,8 +270,23 @@ class Source(ABC):
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         """Return one value (or row of values) per row: ``function(block)`` for each block, joined.
 
-        `function` may also return a tuple of arrays; then a tuple of joined arrays comes back.
+        `function` may also return a tuple of arrays; then a tuple of joined arrays comes back. Where a fitted model
+        answers, :attr:`answers` looks at the values and at errors.
         """
+        if self.answers is None:
+            return self._map(function, out)
+        try:
+            values = self._map(function, out)
+        except Exception as error:
+            explained = self.answers.explain(error)
+            if explained is None:
+                raise
+            raise explained from error
+        self.answers.check(values)
+        return values
+
+    def _map(self, function: Callable[[Block], Array], out: Array) -> Array:
+        """Return the values of :meth:`map`, without a look at them."""
         if out is not None:
 
             def fill(block: Block) -> None:

@@ -290,6 +290,7 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
         return self._find_scores("y_scores_")[1]
 
     def _find_scores(self, name: str) -> tuple[Array, Array]:
+        check_is_fitted(self)
         scores = vars(self).get("_fit_scores")
         if scores is None:
             raise AttributeError(

@@ -324,6 +324,11 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 "inverse transform is not available; got False. Set it, and fit again."
             )
         X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+        if X.shape[1] != self.X_transformed_fit_.shape[1]:
+            raise DataError(
+                f"KernelPCA: inverse_transform takes the {self.X_transformed_fit_.shape[1]} columns that transform "
+                f"gives; X has {X.shape[1]} columns."
+            )
         return KernelSum(self.kernel_, self.X_transformed_fit_, self.dual_coef_).of_rows(X)
 
     def _learn_inverse(self, source: Source, rows: Array, dtype: str) -> None:

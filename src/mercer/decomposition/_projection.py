@@ -42,7 +42,7 @@ class Projection(LinearMap):
         ndarray of shape (n_samples,)
             Log-densities.
         """
-        return open_new_rows(self, X).map(MethodOnBlock.of(self, "_log_densities"))
+        return open_new_rows(self, X, logarithms=True).map(MethodOnBlock.of(self, "_log_densities"))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows; `y` is ignored."""

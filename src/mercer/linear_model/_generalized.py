@@ -22,6 +22,7 @@ from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Statistic
+from mercer._stored import Stored, numbers
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._logistic.separability import warn_if_separable
 
@@ -142,6 +143,8 @@ default='l2'
     warm_start: bool = parameter(Boolean(), default=False)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    # One vector for regression, as in scikit-learn.
+    _stored: ClassVar[dict[str, Stored]] = {"coef_": numbers("scores, columns | columns")}
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearEstimator":

@@ -98,6 +98,10 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         "scale_": floats(),
         "outliers_": flags("rows"),
     }
+    _absences: ClassVar[dict[str, str]] = {
+        "outliers_": "outliers_ is kept only of rows in memory or on a device; compare the absolute residuals of "
+        "others with epsilon * scale_."
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":
@@ -142,15 +146,6 @@ class HuberRegressor(SingleTarget, LinearRegressor):
             return None
         parameters = np.append(to_numpy(self.coef_), to_numpy(self.intercept_)).astype(np.float64)
         return HuberState(parameters, float(self.scale_), 0)
-
-    def __getattr__(self, name: str) -> Any:
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name == "outliers_" and "coef_" in self.__dict__:
-            message = (
-                "HuberRegressor: outliers_ is kept only of rows in memory or on a device; compare the absolute "
-                "residuals of others with epsilon * scale_."
-            )
-        raise AttributeError(message)
 
     def _read_state(self, state: HuberState, dtype: np.dtype) -> dict[str, Any]:
         """Return the coefficients, the intercept and the scale."""

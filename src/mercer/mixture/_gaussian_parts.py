@@ -77,7 +77,7 @@ class GaussianParts(MixtureModel):
         return GaussianDensity(CentredExpectation(components.offsets(), components.means, factors, "full"), components)
 
     def _rows(self, X: Any) -> Any:
-        source = open_new_rows(self, X, ensure_all_finite=False)
+        source = open_new_rows(self, X, ensure_all_finite=False, logarithms=True)
         source.allow_missing()
         return source
 

@@ -137,7 +137,7 @@ class MixtureModel(DensityMixin, LimitedEstimator):
         return source.map(source.send(_RowValues(self._density(), what, self.n_components)))
 
     def _rows(self, X: Any) -> Any:
-        return open_new_rows(self, X, accept_sparse=self._sparse)
+        return open_new_rows(self, X, accept_sparse=self._sparse, logarithms=True)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable component of each row.

@@ -179,7 +179,7 @@ class HistogramDensity(Estimator):
         logarithms : array of shape (m,)
             Where the points are.
         """
-        return open_new_rows(self, X).map(self._lookup())
+        return open_new_rows(self, X, logarithms=True).map(self._lookup())
 
     def logpdf(self, X: Any) -> Array:
         """Return what :meth:`score_samples` does, under the name that densities have."""

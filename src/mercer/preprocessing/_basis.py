@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import LimitedEstimator, fitting, open_new_rows
-from mercer._base.guard.finite import is_finite
+from mercer._base.guard import is_finite
 from mercer._base.interface import TransformerMixin
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -67,7 +67,7 @@ class _Expanded:
         # Polynomials grow without bound outside the range of the training rows: the cube of 1e150 overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             columns = self.expansion(block).astype(self.kind, copy=False)
-        if not is_finite(columns, "transform"):
+        if not is_finite(columns):
             raise DataError(self._explain(block, columns))
         return columns
 

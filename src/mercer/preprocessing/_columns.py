@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from mercer._base.opening import check_place
+from mercer._base.validation import inspect_rows
 from mercer._source import place_of
 from mercer._source.arrow_values import read_arrow
 from mercer._source.namespace import is_sparse_matrix
@@ -28,7 +29,7 @@ def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
     if not is_sparse_matrix(X) and not hasattr(X, "dtype"):
         # NumPy would turn a list of rows of several types into an array of texts.
         X = _make_array(X)
-    return ArrayColumns(subject, validate_data(estimator, X, reset=reset, **options))
+    return ArrayColumns(subject, inspect_rows(estimator, X, reset=reset, **options))
 
 
 def _drop_other_columns(estimator: Any, X: Any) -> Any:

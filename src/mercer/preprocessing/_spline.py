@@ -100,6 +100,9 @@ class SplineBasis(Basis):
                 f"SplineBasis.knots_ must have n_knots = {self.n_knots} rows; the file's has {len(self.knots_)}."
             )
 
+        if "knots_" in vars(self) and (np.diff(self.knots_, axis=0) < 0).any():
+            raise ModelFileError("SplineBasis.knots_ must not fall in any column; the file's do.")
+
     def _list_names(self, columns: list[str]) -> list[str]:
         return [f"spline{number}({name})" for name in columns for number in range(self.n_knots + self.degree - 1)]
 

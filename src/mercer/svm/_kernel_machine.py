@@ -184,13 +184,12 @@ class KernelMachine(LimitedEstimator):
     @property
     def coef_(self) -> Array:
         """The coefficients of the columns, w = sum_i b_i x_i; of a linear kernel only."""
+        support_vectors = self.support_vectors_
         # Cosine is a subclass of Linear, but its features are unit vectors and not the columns.
         if not (type(self.kernel) is Linear or (isinstance(self.kernel, str) and self.kernel == "linear")):
             raise AttributeError("coef_ is only available when using a linear kernel")
-        if "support_vectors_" not in vars(self):
-            raise AttributeError("coef_ is known once the machine is fitted")
         groups, offsets = self._list_groups()
-        vectors, coef = to_numpy(self.support_vectors_), np.zeros((len(offsets), self.support_vectors_.shape[1]))
+        vectors, coef = to_numpy(support_vectors), np.zeros((len(offsets), support_vectors.shape[1]))
         # Each group holds the support vectors of one class; machines of several groups add up.
         for group in groups:
             coef[group.machines] += group.coefficients.T @ vectors[group.place]

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
+from mercer._base.tree_problem import check_classes
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, integers, members
 from mercer._types import Array
@@ -79,6 +80,11 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
     }
+
+    def _check_structure(self) -> None:
+        super()._check_structure()
+        if "tree_" in vars(self):
+            check_classes(self, self.tree_.value.shape)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Array:
         """Return the shares of the classes in each row's leaf.

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from mercer._base.parameter import Choice, Integer, Nothing, parameter
-from mercer._base.share import Share
+from mercer._base.parameter import Choice, Integer, Nothing, Share, parameter
 from mercer._documentation import compose_docstring
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mercer.tree._documentation import SHARED

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mercer._base.validation import FLOATS
+from mercer._base.validation import FLOATS, inspect_rows
 from mercer._solver.tree.categories import find_codes, find_missing, is_frame
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
@@ -37,7 +37,7 @@ def read_mixed_rows(estimator: Any, X: Any, categories: list[Array | None]) -> A
 
 
 def _read_array(estimator: Any, X: Any, reset: bool) -> Array:
-    return validate_data(estimator, X, reset=reset, dtype=list(FLOATS), order="C", ensure_all_finite="allow-nan")
+    return inspect_rows(estimator, X, reset=reset, dtype=list(FLOATS), order="C", ensure_all_finite="allow-nan")
 
 
 def _read_columns(estimator: Any, X: Any, reset: bool) -> list[Array]:
@@ -48,7 +48,7 @@ def _read_columns(estimator: Any, X: Any, reset: bool) -> list[Array]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         columns = [column.to_numpy() for column in narwhals.from_native(X, eager_only=True).iter_columns()]
     else:
-        columns = list(validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False).T)
+        columns = list(inspect_rows(estimator, X, reset=reset, dtype=None, ensure_all_finite=False).T)
     # Columns that are not numeric become objects of Python, so texts of any width compare alike.
     return [column if column.dtype.kind in "iufb" else np.array(column.tolist(), dtype=object) for column in columns]
 

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import LimitedEstimator, accept_rows, draw_seed, fitting
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, attribute, parameter
-from mercer._base.share import Share
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, Share, attribute, parameter
 from mercer._base.tree_problem import check_values, open_problem, read_rules
 from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step

@@ -1,6 +1,6 @@
 """The bridge from the driver's steps to scikit-learn's callback protocol."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mercer._solver import Step
@@ -20,10 +20,18 @@ class CallbackBridge:
         From a solver's state to the attributes of a model that can predict.
     X, y : array-like
         The training data, for callbacks that ask for it.
+    judges : sequence of EarlyStopping
+        Those of the callbacks that say which step is the best.
     """
 
     def __init__(
-        self, estimator: Any, root: Any, fitted: Callable[[Any], dict[str, Any]], X: Any = None, y: Any = None
+        self,
+        estimator: Any,
+        root: Any,
+        fitted: Callable[[Any], dict[str, Any]],
+        X: Any = None,
+        y: Any = None,
+        judges: Sequence[EarlyStopping] = (),
     ) -> None:
         self.estimator = estimator
         self.root = root
@@ -31,9 +39,7 @@ class CallbackBridge:
         self.data = {"X": X, "y": y}
         self.kept: Step | None = None
         self.seen = 0
-        self.judges = [
-            callback for callback in getattr(estimator, "_skl_callbacks", []) if isinstance(callback, EarlyStopping)
-        ]
+        self.judges = judges
         root.call_on_fit_task_begin(estimator=estimator, **self.data)
         self.task = self._begin_task()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 import mercer
-from mercer._base.guard.explanation import speaks_for_itself
 from mercer._base.model_file import restore
 from mercer.errors import MercerError, ModelFileError
 from tools.fuzzing.files.forgery import Forgery
@@ -84,8 +84,17 @@ def _ask(model: Any, name: str, X: np.ndarray) -> str:
         if name == "staged_predict":
             list(answer)
     except Exception as error:
-        # An error of scikit-learn's checks, such as a wrong number of columns, is raised on purpose, with words.
-        if speaks_for_itself(error) and not _find_native_fault(error):
+        if _speaks_for_itself(error) and not _find_native_fault(error):
             return "sentence"
         return f"raw: {name}: {type(error).__name__}: {str(error)[:120]}"
     return "answered"
+
+
+def _speaks_for_itself(error: Exception) -> bool:
+    """Return whether an error is mercer's, or one of scikit-learn's checks, such as of the number of columns."""
+    if isinstance(error, MercerError | NotFittedError):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).startswith("sklearn.")

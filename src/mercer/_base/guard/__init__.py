@@ -1,20 +1,28 @@
-"""Guards against hostile inputs: raw errors become sentences, answers are finite, and a fit warns once."""
+"""Guards at the border: hostile inputs become sentences, a fit warns once, and models that come in are checked."""
 
-from mercer._base.guard.answers import guard_answers
-from mercer._base.guard.arguments import clean_arguments
-from mercer._base.guard.extremes import NOTED, are_ordinary, note_extreme
-from mercer._base.guard.fits import FitGuard
-from mercer._base.guard.loaded import note_loaded
-from mercer._base.guard.state import Noted, note_state
+from mercer._base.guard.explanation import explain_error
+from mercer._base.guard.fits import FitGuard, is_inside_fit
+from mercer._base.guard.inputs import (
+    NOTED,
+    are_ordinary,
+    check_sparse_rows,
+    clean_arguments,
+    clean_input,
+    describe_extremes,
+    is_finite,
+    note_extreme,
+)
 
 __all__ = [
     "NOTED",
     "FitGuard",
-    "Noted",
     "are_ordinary",
+    "check_sparse_rows",
     "clean_arguments",
-    "guard_answers",
+    "clean_input",
+    "describe_extremes",
+    "explain_error",
+    "is_finite",
+    "is_inside_fit",
     "note_extreme",
-    "note_loaded",
-    "note_state",
 ]

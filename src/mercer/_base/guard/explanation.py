@@ -3,57 +3,47 @@
 Nothing here runs unless a fit or a prediction has failed.
 """
 
-import dis
 import math
-import re
 from collections import Counter
-from types import TracebackType
 from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
-from mercer._base.guard.extremes import describe_extremes
+from mercer._base.guard.inputs import describe_extremes
 from mercer.errors import DataError, DataTypeError, MemoryForecastError, MercerError
 
-# Conversions that scikit-learn leaves to NumPy: its own sentences have a subject and a cure, these have not.
-_CONVERSION = re.compile(
-    r"could not convert|Cannot cast|setting an array element|argument must be a|not implemented|Expected sequence"
-)
-# The instruction of a ``raise`` statement: an error of another instruction comes from below, in the words of NumPy.
-_RAISE = dis.opmap["RAISE_VARARGS"]
 # What odd inputs raise: wrong types, arithmetic (also numpy.linalg.LinAlgError, a ValueError), sizes beyond memory.
 _EXPLAINED = (
     *(ValueError, TypeError, AttributeError, ArithmeticError, IndexError, KeyError, MemoryError, NotImplementedError),
     RecursionError,
 )
-# Where errors are raised that an input can explain; those of a user's own functions and callbacks are left alone.
-_LIBRARIES = ("mercer", "numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "narwhals", "joblib", "")
 
 
 def explain_error(
-    name: str, error: Exception, X: Any, y: Any = None, weight: Any = None, *, takes_labels: bool = False
+    estimator: Any, error: Exception, X: Any, y: Any = None, weight: Any = None, *, extreme: bool
 ) -> Exception | None:
     """Return an error that names the input at fault, or None where the error speaks for itself or no input is odd.
 
-    `takes_labels` says that texts in `y` are no fault.
+    `extreme` says that the checks let the inputs pass and noticed very large or very small values among them.
     """
     # Own errors already name the input at fault, and other kinds of error do not come from values.
-    if isinstance(error, MercerError) or not isinstance(error, _EXPLAINED):
+    if isinstance(error, MercerError | NotFittedError) or not isinstance(error, _EXPLAINED):
         return None
-    if _is_of_scikit_learn(error) or _find_origin(error) not in _LIBRARIES:
-        return None
+    name = type(estimator).__name__
     if isinstance(error, MemoryError):
         return _explain_memory(name, X)
     # The order is that of likely causes: rows before targets before weights. The first fault found is the one told.
     sentence = (
-        _find_bad_rows(X)
-        or (None if y is None else _find_bad_targets(y, takes_labels))
+        _find_bad_rows(X, get_tags(estimator).input_tags.string)
+        or (None if y is None else _find_bad_targets(y, not is_regressor(estimator)))
         or (None if weight is None else _find_bad_weights(weight))
     )
     if sentence is None:
-        phrases = describe_extremes(X=X, y=y, sample_weight=weight)
+        phrases = describe_extremes(X=X, y=y, sample_weight=weight) if extreme else []
         if not phrases:
             return None
         sentence = f"the computation overflows or divides by zero: {' and '.join(phrases)}. {_cure(phrases)}"
@@ -73,34 +63,6 @@ def _explain_memory(name: str, X: Any) -> Exception | None:
     return MemoryForecastError(message)
 
 
-def speaks_for_itself(error: Exception) -> bool:
-    """Return whether an error was raised on purpose, by mercer or by scikit-learn's checks, with words for the user."""
-    return isinstance(error, MercerError | NotFittedError) or _is_of_scikit_learn(error)
-
-
-def _is_of_scikit_learn(error: Exception) -> bool:
-    if _find_origin(error) != "sklearn" or _CONVERSION.search(str(error)):
-        return False
-    trace = _find_last(error)
-    code = trace.tb_frame.f_code.co_code if trace is not None else b""
-    # Compiled functions have no instructions; the words of their errors are scikit-learn's.
-    return trace is None or trace.tb_lasti >= len(code) or code[trace.tb_lasti] == _RAISE
-
-
-def _find_origin(error: Exception) -> str:
-    """Return the name of the library in which the error was raised."""
-    trace = _find_last(error)
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def _find_last(error: Exception) -> TracebackType | None:
-    """Return the innermost place of an error that Python knows of."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace
-
-
 def _cure(phrases: list[str]) -> str:
     if phrases[0].startswith("X "):
         return "Scale the columns, for example with StandardScaler, or drop the rows that hold these values."
@@ -109,8 +71,8 @@ def _cure(phrases: list[str]) -> str:
     return "Divide the weights by their mean."
 
 
-def _find_bad_rows(X: Any) -> str | None:
-    """Return what is wrong with rows as a table of numbers."""
+def _find_bad_rows(X: Any, takes_texts: bool) -> str | None:
+    """Return what is wrong with rows as a table, of numbers or of texts too."""
     if X is None or isinstance(X, str | bytes | int | float):
         return f"X must be a table of rows; got {X!r}. Give an array, a sparse matrix or a DataFrame."
     if isinstance(X, memoryview):
@@ -136,6 +98,8 @@ def _find_bad_rows(X: Any) -> str | None:
             f"X must have rows of equal length; row 0 has {lengths[0]} values, row {other} has {lengths[other]}. Fill "
             f"missing values with NaN, or drop the row."
         )
+    if takes_texts:
+        return None
     return _find_odd_value("X", X, "Encode texts and dates as numbers, for example with TableEncoder.")
 
 
@@ -187,7 +151,7 @@ def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
     if kind == "T":
         return f"{name} must hold numbers; got texts of variable width ({values.dtype}). {cure}"
     if kind == "c":
-        return f"{name} must hold real numbers; got {values.dtype}: complex data not supported. Give its real part."
+        return f"{name} must hold real numbers; got {values.dtype}: Complex data not supported. Give its real part."
     for place, value in enumerate(values.ravel()):
         if not _reads_as_number(value):
             where = _name_place(place, values.shape)

@@ -6,17 +6,21 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from mercer._base.guard.explanation import explain_error
-from mercer._base.guard.extremes import NOTED, describe_extremes
-from mercer._base.guard.probe import find_infinite_answer
+from mercer._base.guard.inputs import NOTED, describe_extremes, is_finite
 from mercer.errors import DataError
 
 # Counts of what the arithmetic of the outermost fit met: overflow, invalid value, division by zero. Threads share it.
 _MET: ContextVar[dict[str, int] | None] = ContextVar("mercer_arithmetic", default=None)
 # Attributes in which infinity is as wrong as NaN; others, such as thresholds of bins, may hold it.
 _NUMBERS = ("coef_", "intercept_", "dual_coef_", "cluster_centers_", "means_", "mean_", "components_", "inertia_")
+# The methods whose answers about ordinary rows are looked at after a fit to extreme ones.
+_METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "mahalanobis", "kneighbors")
+# Those of them that answer with logarithms, of densities above all.
+_LOGARITHMS = ("decision_function", "score_samples")
+# Rows that are asked about: enough for every column to have values of both signs.
+_ROWS = 4
 
 
 def is_inside_fit() -> bool:
@@ -80,7 +84,7 @@ class FitGuard:
         outermost = self.close()
         if isinstance(error, Exception):
             inputs = _find_inputs(fit, estimator, args, kwargs)
-            explained = explain_error(name, error, *inputs, takes_labels=is_classifier(estimator))
+            explained = explain_error(estimator, error, *inputs, extreme=extreme)
             if explained is not None:
                 raise explained from error
         elif error is None:
@@ -111,7 +115,7 @@ def _find_inputs(fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[s
 def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:
     """Raise if extreme inputs have made fitted numbers NaN, or answers about ordinary rows infinite."""
     broken = _find_infinite_number(estimator)
-    if broken is None and (method := find_infinite_answer(estimator)) is not None:
+    if broken is None and (method := _find_infinite_answer(estimator)) is not None:
         broken = f"{method} of ordinary rows"
     if broken is not None:
         phrases = describe_extremes(X=X, y=y, sample_weight=weight)
@@ -133,5 +137,42 @@ def _find_infinite_number(estimator: Any) -> str | None:
         # Some attributes hold infinity on purpose, such as an open bound; those of _NUMBERS never do.
         fine = np.isfinite(numbers).all() if name in _NUMBERS else not np.isnan(numbers).any()
         if not fine:
+            return name
+    return None
+
+
+def _find_infinite_answer(model: Any) -> str | None:
+    """Return the name of a method whose answer about ordinary rows is not finite or fails; None if all is well."""
+    columns = getattr(model, "n_features_in_", None)
+    if not columns:
+        return None
+    # Sines of 1, 2, 3, ... are ordinary numbers in (-1, 1) that need no random generator.
+    rows = np.sin(np.arange(1.0, _ROWS * columns + 1)).reshape(_ROWS, columns)
+    tags = model.__sklearn_tags__().input_tags
+    if tags.positive_only or tags.categorical:
+        rows = np.abs(rows)
+    if tags.pairwise or not tags.two_d_array:
+        return None
+    noted, NOTED.extreme = NOTED.extreme, False
+    try:
+        return _ask(model, rows)
+    finally:
+        NOTED.extreme = noted
+
+
+def _ask(model: Any, rows: np.ndarray) -> str | None:
+    for name in _METHODS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if not hasattr(model, name):
+                    continue
+                answer = getattr(model, name)(rows)
+        except (ArithmeticError, IndexError):
+            return name
+        except Exception:
+            # What a model refuses in words, such as categories that it has not seen, says nothing about its numbers.
+            continue
+        if not is_finite(answer, infinite=name in _LOGARITHMS):
             return name
     return None

@@ -1,8 +1,9 @@
-"""Check loaded objects before anything uses them: parameters, declared attributes, and structures of indices.
+"""Check models where they come in: parameters, declared attributes, and structures of indices.
 
 A checksum proves that a file arrived whole, not who wrote it. Native code reads arrays without checking indices, so
-each object is compared with what its class declares (:mod:`mercer._stored`) when it is loaded. Attributes that are not
-declared are refused: no prediction needs them.
+each object is compared with what its class declares (:mod:`mercer._stored`) when it is loaded from a file or a pickle,
+and when a user assigns a declared attribute. What a fit stores is sound, and no answer checks it again. Attributes that
+are not declared are refused in a file: no prediction needs them.
 """
 
 import types
@@ -12,12 +13,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import NotFittedError
 
-from mercer._base.guard.sparse_rows import check_sparse_rows
-from mercer._base.parameter import is_accepted
+from mercer._base.guard.inputs import check_sparse_rows
+from mercer._base.scikit_learn import list_parameters
 from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
-from mercer.errors import ModelFileError
+from mercer.errors import MercerError, ModelFileError
 
 # Most columns of a table: the index of a column fits into 31 bits.
 _MOST_COLUMNS = 2**31 - 1
@@ -59,7 +61,7 @@ def check_estimator(model: Any) -> None:
     cls: Any = type(model)
     values = vars(model)
     for parameter, rule in cls._parameters.items():
-        if parameter in values and not is_accepted(rule, values[parameter]):
+        if parameter in values and not rule.accepts(values[parameter]):
             raise ModelFileError(
                 f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
             )
@@ -99,10 +101,69 @@ def check_parts(values: Iterable[Any]) -> None:
             check_sparse_rows("a stored matrix", value)
 
 
+def view_arrays(state: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with views in the place of arrays that own their memory, which anybody could resize."""
+    return {
+        name: value.view() if type(value) is np.ndarray and value.base is None else value
+        for name, value in state.items()
+    }
+
+
+def check_restored(model: Any) -> None:
+    """Check a model that a pickle or a copy has restored; raise ModelFileError if its parts do not fit together."""
+    _check_parts_of(model, "unpickled")
+
+
+def assign(model: Any, name: str, value: Any) -> None:
+    """Assign a declared attribute; if it does not fit the others, keep the model as it was and raise ModelFileError."""
+    state = vars(model)
+    was_there, before = name in state, state.get(name)
+    object.__setattr__(model, name, value)
+    try:
+        _check_parts_of(model, "assigned")
+    except ModelFileError:
+        if was_there:
+            state[name] = before
+        else:
+            state.pop(name, None)
+        raise
+
+
+def _check_parts_of(model: Any, how: str) -> None:
+    # Arrays on a device are not read by native code. Some models are meant to be made by hand, and check their
+    # parameters themselves before each answer.
+    if "_placement" in vars(model) or model._checks_assigned:
+        return
+    try:
+        check_parts(vars(model).values())
+        check_state(model)
+    except NotFittedError:
+        # A model that is put together by hand is not complete yet: the last of its parts is compared with all others.
+        return
+    except MercerError as error:
+        rule = str(error).replace("the file", "this model")
+        raise ModelFileError(f"{rule} It was {how}: fit the model again.") from None
+    except Exception as error:
+        raise ModelFileError(
+            f"{type(model).__name__}: attributes that were {how} do not fit together "
+            f"({type(error).__name__}: {str(error)[:200]}). Fit the model again."
+        ) from error
+
+
+@cache
+def list_assigned(cls: Any) -> frozenset[str]:
+    """Return the attributes of a class that are checked when they are assigned outside a fit.
+
+    A class that a user derived, with a ``fit`` of its own, assigns them one by one there: none is checked.
+    """
+    marked = hasattr(cls.fit, "is_fitting") if hasattr(cls, "fit") else True
+    return frozenset(collect_stored(cls)) if marked else frozenset()
+
+
 @cache
 def _list_known(cls: Any) -> frozenset[str]:
     """Return the names of what a class declares and of its parameters."""
-    return frozenset(collect_stored(cls).keys() | set(cls._get_param_names()))
+    return frozenset(collect_stored(cls).keys() | set(list_parameters(cls)))
 
 
 @cache

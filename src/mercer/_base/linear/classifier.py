@@ -35,7 +35,7 @@ class LinearDecision(ClassifierMixin):
     """Decisions of a fitted ``coef_`` (k, d) and ``intercept_`` (k,), with ``classes_``; k = 1 means two classes."""
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "coef_": numbers("scores, columns | columns", sparse=True),
+        "coef_": numbers("scores, columns", sparse=True),
         "intercept_": floats(" | scores | 1"),
     }
     coef_: Any
@@ -104,7 +104,7 @@ class LinearDecision(ClassifierMixin):
         """Return ``function(scores, dtype)`` for each block of rows."""
         if (rows := few_rows(self, X)) is not None:
             return function(rows @ self._columns() + self.intercept_, rows.dtype)
-        source = open_new_rows(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr", logarithms=True)
         return source.map(ScoredRows(_LinearScores(self._columns(), self.intercept_), function))
 
     def _columns(self) -> Any:

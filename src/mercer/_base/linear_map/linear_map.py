@@ -1,6 +1,5 @@
 """What linear transformers share: transform and inverse_transform, wherever the rows are."""
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
 from mercer._base.opening import open_new_rows
+from mercer._base.scikit_learn import copy_without_callbacks
 from mercer._base.validation import few_rows
 from mercer._source import Block, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of
@@ -28,9 +28,7 @@ class MethodOnBlock:
     @classmethod
     def of(cls, model: Any, name: str) -> "MethodOnBlock":
         """Return the method `name` of a copy of `model` without its callbacks."""
-        copied = copy(model)
-        vars(copied).pop("_skl_callbacks", None)  # they follow fits, and need not travel
-        return cls(copied, name)
+        return cls(copy_without_callbacks(model), name)
 
     def __call__(self, block: Block) -> Array:
         return getattr(self.model, self.name)(block)

@@ -67,7 +67,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray[Any, Any]] = []
-        self._array_index: dict[int, int] = {}
+        self._array_index: dict[tuple[Any, ...], int] = {}
         self._shared: dict[int, int] = {}
         self._open: set[int] = set()
         self._alive: list[Any] = []  # numbered objects are kept alive, since Python reuses the id of a deleted object
@@ -100,10 +100,11 @@ class Encoder:
         return [self.encode(value, f"{path}[{position}]") for position, value in enumerate(values)]
 
     def array(self, array: np.ndarray[Any, Any]) -> Node:
-        """Return the node of an array, which is stored once however often it is met."""
-        index = self._array_index.get(id(array))
+        """Return the node of an array; an array and whole views of it are stored once."""
+        key = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
+        index = self._array_index.get(key)
         if index is None:
-            index = self._array_index[id(array)] = len(self.arrays)
+            index = self._array_index[key] = len(self.arrays)
             self.arrays.append(array)
         return {"type": "array", "index": index}
 
@@ -134,7 +135,8 @@ class Decoder:
     """
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
-        self.arrays = arrays
+        # NumPy refuses to resize views, and native code relies on shapes that were checked.
+        self.arrays = [array.view() for array in arrays]
         self._depth = 0
         # Complete objects by number, each with its size as unfolded; and the size of all that was decoded so far.
         self._shared: dict[int, tuple[Any, int]] = {}

@@ -13,19 +13,16 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
-from mercer._base.guard import note_loaded, note_state
 from mercer._base.guard.soundness import check_estimator, check_record
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
 from mercer._base.model_file.shown import check_column_counts, check_part_names
+from mercer._base.scikit_learn import CALLBACK_MARKS, REQUESTS, SHOWN, VERSION
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
 
-# Callbacks follow one fit on one machine; they are not part of the model.
-_CALLBACKS = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx"}
-_REQUESTS = "_metadata_request"
 # A tuple: a union of types is made anew, and takes longer to compare with, in every call.
 _SEQUENCES = (list, tuple)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -33,8 +30,6 @@ _ROUTED = (
     *("fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
     *("split", "transform", "inverse_transform"),
 )
-# Attributes that scikit-learn's representation in notebooks reads: text of a file must not become markup.
-_SHOWN = ("_doc_link", "_repr", "_html", "_estimator_type")
 _ISOTONIC = "sklearn.isotonic.IsotonicRegression"
 
 
@@ -49,7 +44,7 @@ def _write_object(value: Any, encoder: Encoder, path: str) -> Any:
 
 
 def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    hidden = _CALLBACKS | {_REQUESTS}
+    hidden = CALLBACK_MARKS | {REQUESTS}
     key = key_of_class(type(value))
     if key == _ISOTONIC:
         hidden = hidden | {"f_"}  # an interpolating function, made again from X_thresholds_ and y_thresholds_
@@ -67,7 +62,7 @@ def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
         "version": getattr(type(value), "_file_version", 1),
         "params": {name: node for name, node in nodes.items() if name in parameters},
         "state": {name: node for name, node in nodes.items() if name not in parameters},
-        "requests": write_requests(vars(value).get(_REQUESTS), encoder, path),
+        "requests": write_requests(vars(value).get(REQUESTS), encoder, path),
     }
 
 
@@ -90,9 +85,10 @@ def _check_name(name: Any, cls: type, where: str) -> None:
 
 def _hides(name: str, cls: type) -> bool:
     """Return whether an attribute of this name would hide a method or a property, or be shown as markup."""
+    # Text of a file must not become markup in a notebook.
     # `inspect.getattr_static` finds the same in 50 times as long: it also looks for what no registered class has.
     known = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
-    return inspect.isroutine(known) or isinstance(known, property) or name.startswith(_SHOWN)
+    return inspect.isroutine(known) or isinstance(known, property) or name.startswith(SHOWN)
 
 
 @cache
@@ -155,8 +151,6 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
         check_column_counts(instance, key)
     if hasattr(cls, "_stored"):
         check_estimator(instance)
-        note_loaded(instance)
-        note_state(instance)
     read_requests(instance, requests, decoder)
     return instance
 
@@ -185,7 +179,7 @@ def _defaults(cls: type, key: str, attributes: dict[str, Any]) -> dict[str, Any]
 def _build(cls: Any, attributes: dict[str, Any], key: str) -> Any:
     instance = cls.__new__(cls)
     if key == _ISOTONIC:
-        instance.__setstate__({**attributes, "_sklearn_version": sklearn.__version__})
+        instance.__setstate__({**attributes, VERSION: sklearn.__version__})
     else:
         vars(instance).update(attributes)
     return instance

@@ -18,6 +18,7 @@ from mercer._base.model_file.registry import (
     key_of_scalar_type,
     scalar_type_of,
 )
+from mercer._base.scikit_learn import REQUESTS
 from mercer.errors import ModelFileError
 
 _DISTRIBUTIONS = (
@@ -60,12 +61,12 @@ def _scorer_name(value: Any) -> str | None:
 
 
 def _without_requests(scorer: Any) -> dict[str, Any]:
-    return {name: item for name, item in vars(scorer).items() if name != "_metadata_request"}
+    return {name: item for name, item in vars(scorer).items() if name != REQUESTS}
 
 
 @encodes_where(lambda value: _scorer_name(value) is not None)
 def _write_scorer(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    requests = write_requests(vars(value).get("_metadata_request"), encoder, path)
+    requests = write_requests(vars(value).get(REQUESTS), encoder, path)
     return {"type": "scorer", "name": _scorer_name(value), "requests": requests}
 
 

@@ -15,10 +15,10 @@ from mercer._base.parameter.rules import (
     Real,
     Rule,
     Seed,
+    Share,
     Text,
     are_plain_values,
     check_parameters,
-    is_accepted,
 )
 
 __all__ = [
@@ -36,10 +36,10 @@ __all__ = [
     "Real",
     "Rule",
     "Seed",
+    "Share",
     "Text",
     "are_plain_values",
     "attribute",
     "check_parameters",
-    "is_accepted",
     "parameter",
 ]

@@ -96,8 +96,12 @@ def are_depths(depths: Array, roots: Array, nodes: Array, second: Array) -> bool
 
 
 def mark_grown(record: Tree) -> Tree:
-    """Return a tree that a fit has just grown: it need not be checked. Copies and pickles are not marked."""
+    """Return a tree that a fit has just grown: it need not be checked, and its integers cannot be written from now on.
+
+    Copies and pickles are not marked.
+    """
     vars(record)["_is_grown"] = True
+    _protect_integers(record)
     return record
 
 
@@ -114,6 +118,11 @@ def ensure_sound(record: Any) -> None:
             record.check_fields()
     except ModelFileError as error:
         raise ModelFileError(str(error).replace("the file", "this one")) from None
+    _protect_integers(record)
+
+
+def _protect_integers(record: Any) -> None:
+    """Make the arrays of indices read-only."""
     for value in vars(record).values():
         if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
             value.flags.writeable = False

@@ -117,7 +117,7 @@ class DaskSource(Source):
     def total_weight(self) -> float:
         return float(self.reduce(tasks.BlockWeight())) if self.has_weight else float(self.n_rows)
 
-    def map(self, function: Callable[[Block], Array], out: Array = None) -> Any:
+    def _map(self, function: Callable[[Block], Array], out: Array) -> Any:
         """Return a Dask array with the chunks of the rows, computed when asked for."""
         rule = copy.copy(self.rule)
         # New rows have neither targets nor weights, and the rule of the fit would ask for them.

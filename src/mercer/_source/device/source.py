@@ -84,10 +84,10 @@ class DeviceSource(ArraySource):
             self.unseen = None
         return change_arrays(sums, _widen) if self.placement.is_narrow else sums
 
-    def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
+    def _map(self, function: Callable[[Block], Array], out: Array) -> Array:
         self._look()
         with full_precision(self.placement):
-            return super().map(self.send(function), out)
+            return super()._map(self.send(function), out)
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
         self._look()

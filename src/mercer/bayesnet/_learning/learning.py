@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.relay import relay
 from mercer._solver.restarts import Restarts
 from mercer._types import Array
 from mercer.bayesnet._learning.coded_rows import CodedRows, DistinctRows
@@ -103,37 +104,25 @@ class NetworkLearning:
 
     def _search(self, rows: CodedRows, state: LearningState | None) -> Any:
         """Run the search; its steps carry the structure under way, from which tables follow."""
-        solver = self.search.solve(rows, None if state is None else state.inner)
-        answer = None
-        while True:
-            try:
-                request = solver.send(answer)
-            except StopIteration as end:
-                return end.value
-            if isinstance(request, Step):
-                edges = self.search.read_edges(request.state)
-                now = LearningState(edges, request.state, getattr(request.state, "arrows", None))
-                request = Step(request.objective, now, request.certificate, request.extra)
-            answer = yield request
+
+        def complete(step: Step) -> Step:
+            edges = self.search.read_edges(step.state)
+            now = LearningState(edges, step.state, getattr(step.state, "arrows", None))
+            return Step(step.objective, now, step.certificate, step.extra)
+
+        return relay(self.search.solve(rows, None if state is None else state.inner), complete)
 
     def _climb(self, fit: TableFit, state: LearningState) -> Any:
         """Run EM over incomplete rows, from the beginning or from the state of a run."""
         engine = fit.make_engine(self.max_iter, self.tol, self.n_init, self.search.seed)
-        solver = engine.solve(state.inner)
-        answer = None
-        while True:
-            try:
-                request = solver.send(answer)
-            except StopIteration as end:
-                solution = end.value
-                final = replace(state, inner=solution.state)
-                return Solution(final, solution.converged, solution.certificate, solution.reason)
-            if isinstance(request, Step):
-                # The states of the inner engine are wrapped into those of this solver, which know the structure as
-                # well.
-                now = replace(state, inner=request.state)
-                request = Step(request.objective, now, request.certificate, request.extra)
-            answer = yield request
+
+        # The states of the inner engine are wrapped into those of this solver, which know the structure as well.
+        def complete(step: Step) -> Step:
+            return Step(step.objective, replace(state, inner=step.state), step.certificate, step.extra)
+
+        solution = yield from relay(engine.solve(state.inner), complete)
+        final = replace(state, inner=solution.state)
+        return Solution(final, solution.converged, solution.certificate, solution.reason)
 
     def make_fit(self, rows: CodedRows, edges: Array) -> TableFit:
         """Return the fit of the tables of a structure."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from mercer._base.validation import inspect_rows
 from mercer._source import Block
 from mercer._types import Array
 from mercer.bayesnet._learning.coded_rows import MISSING, CodedRows
@@ -32,7 +33,7 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     if not hasattr(X, "dtype"):
         columns = read_columns(type(estimator).__name__, X)
         X = np.column_stack(list(columns.values())) if columns else np.empty((0, 0))
-    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+    return inspect_rows(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
 
 class RowScores:

@@ -37,6 +37,9 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _stored: ClassVar[dict[str, Stored]] = {
         "inertia_": floats(),
     }
+    _absences: ClassVar[dict[str, str]] = {
+        "labels_": "labels_ is kept only of rows in memory or on a device; call predict with the rows to be labelled."
+    }
 
     def _check_structure(self) -> None:
         if not len(vars(self).get("cluster_centers_", "-")):
@@ -87,6 +90,12 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def _ready(self, dtype: Any) -> Centres:
         """Return the centres in `dtype`, the type of the rows."""
         centres = self.cluster_centers_
+        # NumPy lets anybody set the shape of an array in place, and native code takes the columns of the rows.
+        if centres.shape[1] != self.n_features_in_:
+            raise ModelFileError(
+                f"{type(self).__name__}.cluster_centers_ must have {self.n_features_in_} columns; its shape is now "
+                f"{centres.shape}. Fit the model again."
+            )
         if centres.dtype == dtype:
             return Centres(centres)
         return Centres(namespace_of(centres).astype(centres, dtype))
@@ -124,14 +133,6 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             remembered = known and memory.rows is not None
             self.labels_ = memory.rows.labels if remembered else source.map(_NearestLabels(Centres(centres)))
         return sums.weights
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "labels_" and "cluster_centers_" in self.__dict__:
-            raise AttributeError(
-                f"{type(self).__name__}: labels_ is kept only of rows in memory or on a device; call predict with the "
-                f"rows to be labelled."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _describe_step(self, number: int, step: Step) -> str:
         """Return the line that verbose fits print for a step: its number, the inertia and the step's extra values."""

@@ -15,6 +15,7 @@ from mercer.cluster._centres.kernel_k_means import KernelKMeans
 from mercer.cluster._map.batch import Narrowing
 from mercer.cluster._map.grid import Grid
 from mercer.cluster._pairwise.annealing import Field
+from mercer.errors import ModelFileError
 
 _STATEMENT = (
     "Share of the weight that one more epoch at the last sigma would move to another unit: zero where every row is at "
@@ -250,6 +251,14 @@ class KernelSelfOrganizingMap(KernelKMeans):
         outcome = self._drive(solver.solve, source, max_steps=self.max_iter, attributes=given)
         self._conclude(outcome, cure="raise max_iter")
         return self
+
+    def _check_structure(self) -> None:
+        super()._check_structure()
+        if vars(self).get("labels_", np.zeros(1)).max(initial=0) >= self.n_rows * self.n_columns:
+            raise ModelFileError(
+                f"KernelSelfOrganizingMap.labels_ must be below n_rows * n_columns = {self.n_rows * self.n_columns}; "
+                f"the file's are not."
+            )
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the unit whose prototype is nearest in feature space.

@@ -86,7 +86,7 @@ class LatentGaussian(LinearMap, LimitedEstimator):
         ndarray of shape (n_samples,)
             In nats.
         """
-        return open_new_rows(self, X).map(MethodOnBlock.of(self, "_log_densities"))
+        return open_new_rows(self, X, logarithms=True).map(MethodOnBlock.of(self, "_log_densities"))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of the rows; `y` is ignored."""

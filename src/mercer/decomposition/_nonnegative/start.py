@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver import Map, Step
+from mercer._solver import Map
+from mercer._solver.relay import relay
 from mercer._source import Block, Source
 from mercer._types import Array
 from mercer.decomposition._axes import Task
@@ -126,7 +127,7 @@ def _double_singular_vectors(source: Source, count: int, seed: Any) -> Any:
         iterations=_POWER_ITERATIONS,
         seed=seed.spawn(1)[0],
     )
-    axes = (yield from _without_steps(iterate_subspace(task, None))).state
+    axes = (yield from relay(iterate_subspace(task, None), lambda step: None)).state
     V = axes.axes
     scores = yield Map(lambda block: _multiply(block, V))
     values = np.sqrt(axes.sizes)
@@ -147,16 +148,3 @@ def _double_singular_vectors(source: Source, count: int, seed: Any) -> Any:
 
 def _multiply(block: Block, V: Array) -> Array:
     return block.matmul(V.T.astype(block.X.dtype)).astype(np.float64)
-
-
-def _without_steps(solver: Any) -> Any:
-    """Run a solver inside another one: its requests are passed on, its steps are dropped."""
-    answer = None
-    while True:
-        try:
-            request = solver.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = None
-        if not isinstance(request, Step):
-            answer = yield request

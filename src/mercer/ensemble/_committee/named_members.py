@@ -114,8 +114,6 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
     @property
     def n_features_in_(self) -> int:
         """The number of columns, as the first member counted them."""
-        if "estimators_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} object has no attribute n_features_in_")
         return int(self.estimators_[0].n_features_in_)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

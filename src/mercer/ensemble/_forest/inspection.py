@@ -113,6 +113,9 @@ class FittedForest(TreeEnsemble):
         rows = np.arange(self._n_rows, dtype=np.int32)
         if self._n_drawn is None:
             return [rows.copy() for _ in self.estimators_]
+        n_bytes = 8 * (self._n_drawn + 2 * self._n_rows + len(self.estimators_) * self._n_drawn)
+        cure = "use estimators_ with fewer trees"
+        require_memory(type(self).__name__, n_bytes, "the rows of every tree", cure)
         bootstrap = Bootstrap(self._n_rows, self._n_drawn, self._draw_weight)
         return [np.repeat(rows, bootstrap.count(seed)) for seed in self._member_seeds[: len(self.estimators_)]]
 

@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._base.parameter import Choice, Instance, Integer, Nothing, attribute, parameter
+from mercer._base.parameter import Choice, Instance, Integer, Nothing, Share, attribute, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
-from mercer._base.share import Share
-from mercer._base.tree_problem import Problem
+from mercer._base.tree_problem import Problem, check_classes
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._stored import Stored, floats, integers, members
 from mercer._types import Array
@@ -32,6 +31,11 @@ class ForestClassifier(ClassifierMixin, ForestModel):
         "oob_decision_function_": floats("rows, classes | rows, *, outputs"),
         "oob_score_": floats(),
     }
+
+    def _check_structure(self) -> None:
+        super()._check_structure()
+        for member in vars(self).get("estimators_", ())[:1]:
+            check_classes(self, member.tree_.value.shape)
 
     def _make_member(self, tree: BinaryTree, seed: int, problem: Problem, growth: ForestGrowth) -> Any:
         member = super()._make_member(tree, seed, problem, growth)

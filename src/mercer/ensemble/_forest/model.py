@@ -12,8 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 from mercer._base import fitting, seed_sequence
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, attribute, parameter
-from mercer._base.share import Share
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, Share, attribute, parameter
 from mercer._base.tree_problem import Problem, open_problem, read_rules
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._source import open_source

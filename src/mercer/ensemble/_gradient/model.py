@@ -14,8 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer._base import draw_seed, fitting
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, attribute, parameter
-from mercer._base.share import Share
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, Share, attribute, parameter
 from mercer._base.tree_problem import open_problem, read_rules
 from mercer._base.validation import flatten_targets
 from mercer._solver.tree.columns import encode_columns
@@ -334,8 +333,6 @@ class GradientModel(TreeEnsemble):
     @property  # type: ignore[misc]
     def estimators_(self) -> Array:  # type: ignore[override]
         """The trees, of shape (n_estimators_, n_trees_per_iteration_)."""
-        if "_members" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute 'estimators_' before it is fitted.")
         members = np.empty(len(self._members), dtype=object)
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)

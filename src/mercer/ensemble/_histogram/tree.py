@@ -126,8 +126,8 @@ class Forest:
 
     _stored: ClassVar[dict[str, Stored]] = {
         "words": integers("nodes", low=0, dtype="int64"),
-        "thresholds": floats("nodes"),
-        "values": floats("nodes"),
+        "thresholds": floats("nodes", dtype="float64"),
+        "values": floats("nodes", dtype="float64"),
         "sets": integers("sets, 8", dtype="uint32"),
         "roots": integers("trees", low=0, below="nodes", dtype="int32"),
         "depths": integers("trees", low=0, dtype="int32"),

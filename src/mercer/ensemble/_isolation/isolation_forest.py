@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
-from mercer._base.share import Share
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, Share, attribute, parameter
 from mercer._base.tree_problem import check_values
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy

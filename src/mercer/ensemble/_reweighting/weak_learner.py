@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from mercer._base.guard import are_ordinary
-from mercer._base.validation import are_plain, learn_plain_columns
+from mercer._base.validation import are_plain, inspect_rows, learn_plain_columns
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
 from mercer._source.namespace import is_sparse_matrix
@@ -197,7 +197,7 @@ def check_member_rows(wrapper: Any, estimator: Any, X: Any, *, finite: bool = Tr
     if has_text(X):
         validate_data(wrapper, X, reset=False, skip_check_array=True)
         return X
-    return validate_data(wrapper, X, reset=False, **_list_rules(estimator, finite))
+    return inspect_rows(wrapper, X, reset=False, **_list_rules(estimator, finite))
 
 
 def check_member_table(

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import seed_sequence
 from mercer._base.folds import fold_source, of_rows
+from mercer._base.scikit_learn import callbacks_of
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Step, drive
 from mercer._solver.linear_problem import LinearProblem
@@ -225,7 +226,7 @@ def _deadline(estimator: Any) -> float:
     """Return the time by which the folds must be done: the limits of the estimator and its callbacks, from now."""
     limits = [
         estimator.max_time,
-        *(getattr(callback, "seconds", None) for callback in getattr(estimator, "_skl_callbacks", [])),
+        *(getattr(callback, "seconds", None) for callback in callbacks_of(estimator)),
     ]
     limits = [limit for limit in limits if limit is not None]
     return time.perf_counter() + min(limits) if limits else math.inf

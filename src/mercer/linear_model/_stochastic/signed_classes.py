@@ -11,7 +11,7 @@ from mercer._base.linear.classifier import LinearDecision
 from mercer._base.validation import flatten_targets, name_targets
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
-from mercer._stored import Stored, flags
+from mercer._stored import Stored, flags, numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,8 @@ class SignedClassifier(LinearDecision):
     _is_binary: bool
 
     _stored: ClassVar[dict[str, Stored]] = {
+        # One vector for two classes, as in scikit-learn.
+        "coef_": numbers("scores, columns | columns", sparse=True),
         "_multilabel": flags(),
         "_is_binary": flags(),
     }

@@ -101,6 +101,10 @@ class RowsModel(Estimator):
             raise ModelFileError(
                 f"{type(self).__name__}.effective_metric_ must be the name of a metric; the file has {metric!r:.40}."
             )
+        rows: Any = vars(self).get("_fit_X")
+        values = rows.data if is_sparse_matrix(rows) else rows
+        if values is not None and not self._allows_nan and not is_on_device(rows) and not np.isfinite(values).all():
+            raise ModelFileError(f"{type(self).__name__}._fit_X must be finite; the file has NaN or infinity.")
 
     @property
     def _is_precomputed(self) -> bool:

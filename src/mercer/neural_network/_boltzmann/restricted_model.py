@@ -106,7 +106,7 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         ndarray of shape (n_samples,)
         """
-        return open_new_rows(self, X, accept_sparse="csr").map(self._sum_free_energy)
+        return open_new_rows(self, X, accept_sparse="csr", logarithms=True).map(self._sum_free_energy)
 
     def _sum_free_energy(self, block: Block) -> Array:
         rows = np.asarray(block.dense(), dtype=np.float64)

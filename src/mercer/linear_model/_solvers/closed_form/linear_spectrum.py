@@ -7,7 +7,7 @@ alpha, and their residual sum of squares is that of least squares plus sum_j b_j
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mercer._plain import plain
 from mercer._solver.request import Dense
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle, TriangleSums
+from mercer._stored import Stored, alike, floats
 from mercer._types import Array
 
 _HEAVY = 400  # columns from which a decomposition takes long enough to deserve its own thread
@@ -39,6 +40,14 @@ class LinearSpectrum:
     y_scatter: Array
     unexplained: Array
     y_variance: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "values": floats("rank"),
+        "directions": floats("columns, rank"),
+        "along": floats("rank, targets"),
+        "mean": floats("columns"),
+        **alike(floats("targets"), "y_mean", "y_scatter", "unexplained", "y_variance"),
+    }
 
     def coef(self, alpha: Any) -> Array:
         """Return ridge coefficients (d, k) for a penalty, or for one of each target."""
