@@ -90,6 +90,7 @@ class NumberSummary:
             return float(np.median(self._parts[0][0]))
         self.compress()
         values, counts = self._parts[0]
+        assert counts is not None  # what is compressed is counted
         ends = np.cumsum(counts)
         middle = np.searchsorted(ends, [(self.n_known - 1) // 2, self.n_known // 2], side="right")
         return float(np.mean(values[middle]))

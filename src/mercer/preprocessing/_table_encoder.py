@@ -36,13 +36,12 @@ _KINDS = ("number", "category", "date", "text", "ignored")
 class TableEncoder(Basis):
     r"""Turn a table of mixed columns into numbers.
 
-    Each column gives output columns by its kind. A *number* stays a number, and a duration
-    is one, in seconds. A *category* gets one indicator per
-    category, :math:`x_k = 1` for category k and 0 for the others. A *date* gives the day, and its position in the year,
-    the week and the day. A *text* gives one column for each of the most frequent words, of two letters or more; a
-    list of words in a cell is taken as it is. Missing values are replaced
-    by the median of the training rows, and marked in a column of their own. Categories that are rare or absent in the
-    training rows share one column.
+    Each column gives output columns by its kind. A *number* stays a number, and a duration is one, in seconds. A
+    *category* gets one indicator per category, :math:`x_k = 1` for category k and 0 for the others. A *date* gives the
+    day, and its position in the year, the week and the day. A *text* gives one column for each of the most frequent
+    words, of two letters or more; a list of words in a cell is taken as it is. Missing values are replaced by the
+    median of the training rows, and marked in a column of their own. Categories that are rare or absent in the training
+    rows share one column.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Rows in files and streams: NumPy files, tables of Arrow columns, sparse files, iterators of blocks."""
+"""Rows in files and streams: NumPy files, sparse files, iterators of blocks, and all that is read in order."""

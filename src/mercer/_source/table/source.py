@@ -54,8 +54,6 @@ class TableSource(SequentialSource):
         self.table = table
         self.encode = encode
         self.restartable = table.restartable
-        # A reader is a stream, as other things are that can be read once.
-        self.place = "file" if table.restartable else "stream"
         self.subject = subject
         self.threads = threads
         self.description = description
@@ -162,6 +160,12 @@ class TableSource(SequentialSource):
         raise DataError(f"{self.subject}: {self.description} {sentence}.")
 
 
+class ReaderSource(TableSource):
+    """Rows of a table that can be read once, as other streams."""
+
+    place = "stream"
+
+
 def open_table_path(
     path: Path,
     y: Any,
@@ -189,8 +193,9 @@ def open_table_path(
 
 def open_table(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) -> TableSource:
     """Open a pyarrow Dataset, Scanner, Table, RecordBatch or RecordBatchReader."""
-    description = find_description(X)
-    return TableSource(open_batches(X, subject), y, weight, subject=subject, description=description, **options)
+    table = open_batches(X, subject)
+    kind = TableSource if table.restartable else ReaderSource
+    return kind(table, y, weight, subject=subject, description=find_description(X), **options)
 
 
 def find_description(X: Any) -> str:
