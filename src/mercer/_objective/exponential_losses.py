@@ -131,7 +131,7 @@ class Tweedie(_LogMean):
     """Tweedie's loss, exp((2 - p) z) / (2 - p) - y exp((1 - p) z) / (1 - p): half the deviance of power p.
 
     The variance of a target is in proportion to the power p of its mean exp(z): 1 is Poisson's law, 2 the gamma law, 3
-    the inverse Gaussian. Between 1 and 2 are sums of gamma-distributed amounts, of which there may be none. It is
+    the inverse Gaussian. Between 1 and 2 are sums of gamma-distributed amounts, or zero. It is
     convex for p in [1, 2]; elsewhere a fit may end in a local minimum.
 
     Parameters
