@@ -1,89 +1,81 @@
-"""A boosted tree that is being grown: its nodes, the queue of leaves that may be split, and the task of the threads.
+# cython: infer_types=True
+"""A boosted tree that is being grown: the records of its nodes, rules and tasks, and the queue of its open leaves.
 
-A node has a row in each of two tables, `numbers` (int64) and `reals` (float64), whose columns are named here. The words
-of a node are the sums of those of its rows (see ``boosting_growth``). From FEATURE on a row of `numbers` says how the
-node is to be split, or was; a node with the left child 0 is a leaf.
+``records`` has the NumPy types of these records.
 """
 
 import cython
 
-# Columns of `numbers`: left child (the right one is next), depth, row of its histogram, rows; the sums of gradients in
-# quanta, and of curvatures in quanta above the bits that count rows; the column of the split, its last bin on the left,
-# whether missing values go left, and the two words of the left child.
-LEFT = 0
-DEPTH = 1
-SLOT = 2
-COUNT = 3
-GRADIENT_WORD = 4
-REST_WORD = 5
-FEATURE = 6
-BIN = 7
-MISSING_LEFT = 8
-LEFT_GRADIENT = 9
-LEFT_REST = 10
-
-# Columns of `reals`: value, sum of curvatures, gain of the split, sum of gradients, bounds of the value.
-VALUE = 0
-CURVATURE = 1
-GAIN = 2
-GRADIENT = 3
-LOWER = 4
-UPPER = 5
-
-# Columns of `asked` (2, 6), what the search of a split is told of a node: sums of gradients and of curvatures, rows,
-# bounds of its children's values, and twice what it saves as a leaf, which a split must exceed.
-ASKED_GRADIENT = 0
-ASKED_CURVATURE = 1
-ASKED_ROWS = 2
-ASKED_LOWER = 3
-ASKED_UPPER = 4
-ASKED_SAVING = 5
-
-# Places in `limits`: the l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows of a category
-# that is placed by itself (also added to its curvature), the greatest depth and number of leaves of a tree, and what a
-# split must gain for each category beyond the fourth.
-L2 = 0
-MIN_ROWS = 1
-MIN_CURVATURE = 2
-MIN_CATEGORY_ROWS = 3
-MAX_DEPTH = 4
-MAX_LEAVES = 5
-CATEGORY_PRICE = 6
-
-# Places in `quanta`: quanta in one unit of gradient and of curvature, the inverse of each, and the bits of the second
-# word that count rows.
-GRADIENT_SCALE = 0
-CURVATURE_SCALE = 1
-GRADIENT_UNIT = 2
-CURVATURE_UNIT = 3
-COUNT_BITS = 4
-
-# Rows of `features` (4, d + 1), int32: where the bins of a column begin in a histogram (the last bin is that of
-# missing values), whether it holds categories, 1 where values may only rise with the column and -1 where they may only
-# fall, and whether any column has such a direction, so that values are clipped.
-OFFSET = 0
-CATEGORICAL = 1
-DIRECTION = 2
-BOUNDED = 3
-
-# Places in `task`, by which the leader tells the threads what to do: the kind of task, its items and the cost of each
-# (in pairs of words added); the node split or added, its first child, the child that is added (-1 for none), the row
-# of chosen columns; the histogram built and the one it is subtracted from (-1 for none), which children are searched;
-# the score of the tree, the loss to compute, and the number of nodes.
-KIND = 0
-ITEMS = 1
-COST = 2
-NODE = 3
-CHILD = 4
-BUILD = 5
-SIDE = 6
-BUILT = 7
-WHOLE = 8
-SEARCH_LEFT = 9
-SEARCH_RIGHT = 10
-OUTPUT = 11
-LOSS = 12
-NODES = 13
+# The words of a row, of a bin of a histogram, or of a node (see ``boosting_growth``): the sum of gradients in quanta;
+# the rest is the sum of curvatures in quanta, above the bits that count rows.
+Words = cython.struct(gradient=cython.longlong, rest=cython.longlong)
+# A node: its left child (the right one is next; a leaf has the left child 0), its depth, the row of its histogram, its
+# rows and their words. How it is to be split, or was: by which column, the last bin on the left, whether missing values
+# go left, and the words of the left child. Its value, the gain of the split, the sums of gradients and of curvatures,
+# and the bounds of the value.
+Node = cython.struct(
+    left=cython.longlong,
+    depth=cython.longlong,
+    slot=cython.longlong,
+    count=cython.longlong,
+    words=Words,
+    feature=cython.longlong,
+    last=cython.longlong,
+    missing_left=cython.longlong,
+    left_words=Words,
+    value=cython.double,
+    gain=cython.double,
+    gradient=cython.double,
+    curvature=cython.double,
+    lower=cython.double,
+    upper=cython.double,
+)
+# The rules of a tree: the l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows of a category
+# that is placed by itself (also added to its curvature), the greatest depth and number of leaves, what a split must
+# gain for each category beyond the fourth; quanta in one unit of gradient and of curvature, the inverse of each, the
+# bits of the second word that count rows; and whether any column has a direction, so that values are clipped.
+Rules = cython.struct(
+    l2=cython.double,
+    min_rows=cython.double,
+    min_curvature=cython.double,
+    min_category_rows=cython.double,
+    max_depth=cython.double,
+    max_leaves=cython.double,
+    category_price=cython.double,
+    gradient_scale=cython.double,
+    curvature_scale=cython.double,
+    gradient_unit=cython.double,
+    curvature_unit=cython.double,
+    count_bits=cython.longlong,
+    bounded=cython.longlong,
+)
+# A column: whether it holds categories, and 1 where values may only rise with it, -1 where they may only fall.
+Column = cython.struct(categorical=cython.int, direction=cython.int)
+# The best split by a column: what it saves, less the price of its categories; its last bin on the left, or the number
+# of categories on the left less one; and its way (see ``gains``), -1 where no split saves enough.
+Split = cython.struct(saving=cython.double, last=cython.int, way=cython.int)
+# Where the rows of a node begin and end in the order of a block.
+Span = cython.struct(first=cython.int, last=cython.int)
+# What the leader tells the threads to do: the kind of task, its items and the cost of each (in pairs of words added);
+# the node split or added, its first child, the child that is added (-1 for none), the row of chosen columns; the
+# histogram built and the one it is subtracted from (-1 for none), which children are searched; the score of the tree,
+# the loss to compute, and the number of nodes.
+Task = cython.struct(
+    kind=cython.longlong,
+    items=cython.longlong,
+    cost=cython.longlong,
+    node=cython.longlong,
+    child=cython.longlong,
+    build=cython.longlong,
+    side=cython.longlong,
+    built=cython.longlong,
+    whole=cython.longlong,
+    search_left=cython.longlong,
+    search_right=cython.longlong,
+    output=cython.longlong,
+    loss=cython.longlong,
+    nodes=cython.longlong,
+)
 
 # Kinds of task.
 ROOT_ROWS = 0
@@ -100,165 +92,112 @@ def clip_value(
     gradient: cython.double, curvature: cython.double, l2: cython.double, lower: cython.double, upper: cython.double
 ) -> cython.double:
     """Return the value of a leaf, -gradient / (curvature + l2), clipped to its bounds."""
-    value: cython.double = -gradient / (curvature + l2 + TINY)
+    value = -gradient / (curvature + l2 + TINY)
     value = lower if lower > value else value
     return upper if upper < value else value
 
 
 def make_leaf(
-    numbers: cython.longlong[:, ::1],
-    reals: cython.double[:, ::1],
+    nodes: Node[::1],
     node: cython.Py_ssize_t,
-    gradient: cython.longlong,
-    rest: cython.longlong,
     depth: cython.longlong,
     lower: cython.double,
     upper: cython.double,
-    limits: cython.const[cython.double][::1],
-    quanta: cython.const[cython.double][::1],
+    rules: cython.const[Rules][::1],
 ) -> cython.void:
-    """Make `node` a leaf of rows with the words `gradient` and `rest`, whose value is between `lower` and `upper`."""
-    shift: cython.int = cython.cast(cython.int, quanta[COUNT_BITS])
+    """Make `node`, whose words are known, a leaf with a value between `lower` and `upper`."""
     bit: cython.longlong = 1
-    numbers[node, LEFT] = 0
-    numbers[node, DEPTH] = depth
+    nodes[node].left = 0
+    nodes[node].depth = depth
     # The lower bits of the second word count the rows, those above are the curvature in quanta.
-    numbers[node, COUNT] = rest & ((bit << shift) - 1)
-    numbers[node, GRADIENT_WORD] = gradient
-    numbers[node, REST_WORD] = rest
-    reals[node, GRADIENT] = cython.cast(cython.double, gradient) * quanta[GRADIENT_UNIT]
-    reals[node, CURVATURE] = cython.cast(cython.double, rest >> shift) * quanta[CURVATURE_UNIT]
+    nodes[node].count = nodes[node].words.rest & ((bit << rules[0].count_bits) - 1)
+    nodes[node].gradient = cython.cast(cython.double, nodes[node].words.gradient) * rules[0].gradient_unit
+    nodes[node].curvature = (
+        cython.cast(cython.double, nodes[node].words.rest >> rules[0].count_bits) * rules[0].curvature_unit
+    )
     # The value of least loss, -G / (H + l2), within the bounds that monotone ancestors have set.
-    reals[node, VALUE] = clip_value(reals[node, GRADIENT], reals[node, CURVATURE], limits[L2], lower, upper)
-    reals[node, GAIN] = 0.0
-    reals[node, LOWER] = lower
-    reals[node, UPPER] = upper
+    nodes[node].value = clip_value(nodes[node].gradient, nodes[node].curvature, rules[0].l2, lower, upper)
+    nodes[node].gain = 0.0
+    nodes[node].lower = lower
+    nodes[node].upper = upper
 
 
 def fork(
-    numbers: cython.longlong[:, ::1],
-    reals: cython.double[:, ::1],
+    nodes: Node[::1],
     node: cython.Py_ssize_t,
     left: cython.Py_ssize_t,
     direction: cython.int,
-    limits: cython.const[cython.double][::1],
-    quanta: cython.const[cython.double][::1],
+    rules: cython.const[Rules][::1],
 ) -> cython.void:
     """Make the leaves `left` and `left` + 1 below a node.
 
     If the column has a direction, their values keep to their sides of the middle of the two values.
     """
-    gradient: cython.longlong = numbers[node, LEFT_GRADIENT]
-    rest: cython.longlong = numbers[node, LEFT_REST]
+    low: cython.double = nodes[node].lower
+    high: cython.double = nodes[node].upper
+    depth: cython.longlong = nodes[node].depth + 1
+    nodes[left].words.gradient = nodes[node].left_words.gradient
+    nodes[left].words.rest = nodes[node].left_words.rest
     # Differences of integers: the right child has exactly the rows that the left one has not.
-    other: cython.longlong = numbers[node, GRADIENT_WORD] - gradient
-    other_rest: cython.longlong = numbers[node, REST_WORD] - rest
-    shift: cython.int = cython.cast(cython.int, quanta[COUNT_BITS])
-    low: cython.double = reals[node, LOWER]
-    high: cython.double = reals[node, UPPER]
-    unit: cython.double = quanta[GRADIENT_UNIT]
-    bend: cython.double = quanta[CURVATURE_UNIT]
-    # Both values come from the bounds of the parent; their middle bounds the children, so no later split can cross it.
-    middle: cython.double = clip_value(
-        cython.cast(cython.double, gradient) * unit,
-        cython.cast(cython.double, rest >> shift) * bend,
-        limits[L2],
-        low,
-        high,
-    )
-    middle = 0.0 + middle
-    middle += clip_value(
-        cython.cast(cython.double, other) * unit,
-        cython.cast(cython.double, other_rest >> shift) * bend,
-        limits[L2],
-        low,
-        high,
-    )
-    middle = middle / 2.0
-    make_leaf(
-        numbers, reals, left, gradient, rest, numbers[node, DEPTH] + 1, middle if direction < 0 else low,
-        middle if direction > 0 else high, limits, quanta,
-    )  # fmt: skip
-    make_leaf(
-        numbers, reals, left + 1, other, other_rest, numbers[node, DEPTH] + 1, middle if direction > 0 else low,
-        middle if direction < 0 else high, limits, quanta,
-    )  # fmt: skip
-    numbers[node, LEFT] = left
+    nodes[left + 1].words.gradient = nodes[node].words.gradient - nodes[left].words.gradient
+    nodes[left + 1].words.rest = nodes[node].words.rest - nodes[left].words.rest
+    make_leaf(nodes, left, depth, low, high, rules)
+    make_leaf(nodes, left + 1, depth, low, high, rules)
+    if direction != 0:
+        # Both values come from the bounds of the parent; their middle bounds the children, so no later split can cross.
+        middle = (0.0 + nodes[left].value + nodes[left + 1].value) / 2.0
+        make_leaf(nodes, left, depth, middle if direction < 0 else low, middle if direction > 0 else high, rules)
+        make_leaf(nodes, left + 1, depth, middle if direction > 0 else low, middle if direction < 0 else high, rules)
+    nodes[node].left = left
 
 
-def may_split(
-    numbers: cython.const[cython.longlong][:, ::1],
-    reals: cython.const[cython.double][:, ::1],
-    node: cython.Py_ssize_t,
-    limits: cython.const[cython.double][::1],
-) -> cython.int:
+def may_split(nodes: cython.const[Node][::1], node: cython.Py_ssize_t, rules: cython.const[Rules][::1]) -> cython.int:
     """Return whether a leaf has enough rows and curvature for two, and room for another level."""
-    count: cython.double = cython.cast(cython.double, numbers[node, COUNT])
+    count = cython.cast(cython.double, nodes[node].count)
     return (
-        cython.cast(cython.double, numbers[node, DEPTH]) < limits[MAX_DEPTH]
-        and count >= 2.0 * limits[MIN_ROWS]
+        cython.cast(cython.double, nodes[node].depth) < rules[0].max_depth
+        and count >= 2.0 * rules[0].min_rows
         and count >= 2.0
-        and reals[node, CURVATURE] >= 2.0 * limits[MIN_CURVATURE]
+        and nodes[node].curvature >= 2.0 * rules[0].min_curvature
     )
 
 
 def measure_saving(
-    reals: cython.const[cython.double][:, ::1],
-    node: cython.Py_ssize_t,
-    limits: cython.const[cython.double][::1],
+    nodes: cython.const[Node][::1], node: cython.Py_ssize_t, rules: cython.const[Rules][::1]
 ) -> cython.double:
     """Return twice the loss that a leaf saves: -(2 G v + (H + l2) v^2)."""
-    value: cython.double = reals[node, VALUE]
-    return -value * (2.0 * reals[node, GRADIENT] + (reals[node, CURVATURE] + limits[L2]) * value)
+    value = nodes[node].value
+    return -value * (2.0 * nodes[node].gradient + (nodes[node].curvature + rules[0].l2) * value)
 
 
-def describe(
-    numbers: cython.const[cython.longlong][:, ::1],
-    reals: cython.const[cython.double][:, ::1],
-    node: cython.Py_ssize_t,
-    limits: cython.const[cython.double][::1],
-    asked: cython.double[:, ::1],
-    side: cython.Py_ssize_t,
-) -> cython.void:
-    """Write the sums, bounds and saving of a node, which the search for a split needs, to `asked[side]`."""
-    saving: cython.double = measure_saving(reals, node, limits)
-    asked[side, ASKED_GRADIENT] = reals[node, GRADIENT]
-    asked[side, ASKED_CURVATURE] = reals[node, CURVATURE]
-    asked[side, ASKED_ROWS] = cython.cast(cython.double, numbers[node, COUNT])
-    asked[side, ASKED_LOWER] = reals[node, LOWER]
-    asked[side, ASKED_UPPER] = reals[node, UPPER]
-    # The rounding of sums is no gain.
-    asked[side, ASKED_SAVING] = saving + 1e-12 * (saving if saving > 0.0 else -saving)
+def find_least_saving(
+    nodes: cython.const[Node][::1], node: cython.Py_ssize_t, rules: cython.const[Rules][::1]
+) -> cython.double:
+    """Return what a split of a leaf must exceed: twice the loss that the leaf saves, and the rounding of sums."""
+    saving = measure_saving(nodes, node, rules)
+    return saving + 1e-12 * (saving if saving > 0.0 else -saving)
 
 
-def precedes(
-    reals: cython.const[cython.double][:, ::1], node: cython.Py_ssize_t, other: cython.Py_ssize_t
-) -> cython.int:
+def precedes(nodes: cython.const[Node][::1], node: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.int:
     """Return whether a node is split before another: if it gains more, or as much and is older."""
-    return reals[node, GAIN] > reals[other, GAIN] or (reals[node, GAIN] == reals[other, GAIN] and node < other)
+    return nodes[node].gain > nodes[other].gain or (nodes[node].gain == nodes[other].gain and node < other)
 
 
 def push(
-    queue: cython.int[::1],
-    count: cython.Py_ssize_t,
-    reals: cython.const[cython.double][:, ::1],
-    node: cython.Py_ssize_t,
+    queue: cython.int[::1], count: cython.Py_ssize_t, nodes: cython.const[Node][::1], node: cython.Py_ssize_t
 ) -> cython.void:
     """Add a node to a queue of `count` nodes: a binary heap, the next node to split first."""
-    parent: cython.Py_ssize_t
     # The queue is a heap: no node precedes its parent at place (k - 1) // 2.
     while count > 0:
         parent = (count - 1) // 2
-        if not precedes(reals, node, queue[parent]):
+        if not precedes(nodes, node, queue[parent]):
             break
         queue[count] = queue[parent]
         count = parent
     queue[count] = cython.cast(cython.int, node)
 
 
-def pop(
-    queue: cython.int[::1], count: cython.Py_ssize_t, reals: cython.const[cython.double][:, ::1]
-) -> cython.Py_ssize_t:
+def pop(queue: cython.int[::1], count: cython.Py_ssize_t, nodes: cython.const[Node][::1]) -> cython.Py_ssize_t:
     """Take the next node from a queue of `count` nodes, which has one less afterwards."""
     first: cython.Py_ssize_t = queue[0]
     last: cython.Py_ssize_t = queue[count - 1]
@@ -267,9 +206,9 @@ def pop(
     count -= 1
     # The last node sinks from the top until no child precedes it.
     while child < count:
-        if child + 1 < count and precedes(reals, queue[child + 1], queue[child]):
+        if child + 1 < count and precedes(nodes, queue[child + 1], queue[child]):
             child += 1
-        if not precedes(reals, queue[child], last):
+        if not precedes(nodes, queue[child], last):
             break
         queue[place] = queue[child]
         place = child

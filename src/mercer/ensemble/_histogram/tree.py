@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.boosting import leaves
 from mercer._plain import plain
 from mercer._solver.tree.soundness import ensure_sound
 from mercer._stored import Stored, flags, floats, integers
@@ -82,32 +81,32 @@ class BoostedTree:
         return max(depth)
 
 
-def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
+def read_tree(nodes: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
     """Return the tree that native code has grown.
 
     Parameters
     ----------
-    numbers, reals : (nodes, 11) and (nodes, 6)
-        See leaves.pxd.
+    nodes : (nodes,), records
     tables : (nodes, width)
         Which bins go left.
     bins : BinMap
     values : (nodes,)
     """
     # The best split of a leaf may be known too, but it was not made.
-    inner = numbers[:, leaves.LEFT] > 0
-    feature = np.where(inner, numbers[:, leaves.FEATURE], 0)
+    left = nodes["left"]
+    inner = left > 0
+    feature = np.where(inner, nodes["feature"], 0)
     return BoostedTree(
         feature.astype(np.int32),
-        numbers[:, leaves.LEFT].astype(np.int32),
+        left.astype(np.int32),
         # Rows with values up to the edge of the bin go left; leaves send every value left.
-        np.where(inner, bins.find_thresholds(feature, numbers[:, leaves.BIN]), np.inf),
+        np.where(inner, bins.find_thresholds(feature, nodes["last"]), np.inf),
         np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
-        ~inner | (numbers[:, leaves.MISSING_LEFT] > 0),
+        ~inner | (nodes["missing_left"] > 0),
         values,
-        np.where(inner, reals[:, leaves.GAIN], 0.0),
-        reals[:, leaves.CURVATURE].copy(),
-        numbers[:, leaves.COUNT].copy(),
+        np.where(inner, nodes["gain"], 0.0),
+        nodes["curvature"].copy(),
+        nodes["count"].copy(),
     )
 
 
