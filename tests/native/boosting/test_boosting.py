@@ -1,4 +1,4 @@
-"""Native boosting: bins, histograms, partitions, splits and walks against NumPy, at every level."""
+"""Native boosting: bins, histograms, partitions, splits and partitions against NumPy, at every level."""
 
 import importlib
 import inspect
@@ -8,8 +8,9 @@ import threading
 import numpy as np
 import pytest
 
-from mercer._native.boosting import leaves, records
-from mercer._native.boosting.records import COLUMN, NODE, RULES, SPAN, SPLIT, TASK, WORDS, make_records
+from mercer._native import records
+from mercer._native.boosting import leaves
+from mercer._native.records import COLUMN, NODE, RULES, SPAN, SPLIT, TASK, WORDS, make_records
 from mercer._statistic.statistic import fold_sums
 from mercer.ensemble._histogram.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
@@ -325,19 +326,3 @@ def test_sums_of_blocks_are_folded_as_everywhere(level, blocks):
     expected = fold_sums(sums.copy())
     module(level, "gradients").fold(sums)
     np.testing.assert_array_equal(sums[0], expected)
-
-
-def test_rows_walk_to_the_leaves_that_their_values_name(level):
-    native, rng = module(level, "forest"), np.random.default_rng(0)
-    X = rng.normal(size=(11, 2))
-    X[3, 0] = np.nan
-    # Column 0 up to 0.2 goes left, missing values too; on the right, column 1 up to -0.1.
-    left, columns, flags = np.array([1, 1, 3, 3, 4]), np.array([0, 0, 1, 0, 0]), np.array([1, 1, 0, 1, 1])
-    words = left << 32 | columns << 8 | flags
-    thresholds, values = np.array([0.2, np.inf, -0.1, np.inf, np.inf]), np.array([0.0, 1.0, 0.0, 2.0, 3.0])
-    scores, root = np.zeros((11, 1)), np.zeros(1, np.int32)
-    native.add_scores(
-        X, words, thresholds, values, np.zeros((1, 8), np.uint32), root, np.full(1, 2, np.int32), root, scores
-    )
-    right = np.where(X[:, 1] <= -0.1, 2.0, 3.0)
-    np.testing.assert_array_equal(scores[:, 0], np.where(np.isnan(X[:, 0]) | (X[:, 0] <= 0.2), 1.0, right))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer._native.boosting.records import SPAN, make_records
+from mercer._native.records import SPAN, make_records
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.boosting.records import RULES, list_fields, make_records
+from mercer._native.records import RULES, list_fields, make_records
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.tree import BoostedTree, read_tree

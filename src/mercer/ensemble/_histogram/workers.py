@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
-from mercer._native.boosting.records import COLUMN, NODE, SPAN, SPLIT, TASK, WORDS, make_records
+from mercer._native.records import COLUMN, NODE, SPAN, SPLIT, TASK, WORDS, make_records
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
@@ -51,7 +52,7 @@ class Workers:
 
     grain = 8192
 
-    def __init__(self, rows: BinnedRows, monotone: Array, rules: Array) -> None:
+    def __init__(self, rows: BinnedRows, monotone: Array, rules: Any) -> None:
         self.rows = rows
         width, size, d = rows.bins.width, int(rows.bins.offsets[-1]), rows.d
         self.n_workers = n_workers = min(rows.threads, max(1, rows.n * d // _SHARE))

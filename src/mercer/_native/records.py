@@ -1,9 +1,10 @@
-"""The NumPy types of the records of ``leaves``, and arrays of them."""
+"""The NumPy types of native records, and arrays of them: those of ``tree.packed_nodes`` and of ``boosting.leaves``."""
 
 from typing import Any
 
 import numpy as np
 
+PACKED_NODE = np.dtype([("threshold", "f8"), ("mark", "i4"), ("skip", "i4")])
 WORDS = np.dtype([("gradient", "i8"), ("rest", "i8")])
 NODE = np.dtype(
     [
