@@ -3,8 +3,8 @@
 
 Cython inlines functions of another module only from a definition file. So that such functions are written once, their
 module is plain Python that can be run as it is, and the build makes its definition file from the syntax tree: types of
-arguments and of annotated local variables become C types, imports become cimports, constants become C constants.
-Comments, docstrings and decorators are dropped.
+arguments and of annotated local variables become C types, imports become cimports, constants become C constants, and
+records C structs. Comments, docstrings and decorators are dropped.
 """
 
 import ast
@@ -22,6 +22,8 @@ C_NAMES = {
     "uint": "unsigned int",
     "p_double": "double *",
 }
+# The first line of a module whose loop variables take their type from what they are assigned.
+INFERRED = "# cython: infer_types=True"
 
 
 class DefinitionError(ValueError):
@@ -49,9 +51,11 @@ def make_definition(source: str, module: str) -> str:
         "cimport cython",
         "from libc.math cimport INFINITY",
     ]
+    # Directives at the head of a definition file do not reach the modules that inline its functions.
+    inferred = "@cython.infer_types(True)\n" if source.startswith(INFERRED) else ""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):
-            parts.append("\n" + define_function(node))
+            parts.append("\n" + inferred + define_function(node))
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mercer._native"):
             parts.append(ast.unparse(node).replace(" import ", " cimport "))
         elif isinstance(node, ast.Assign):
@@ -62,13 +66,16 @@ def make_definition(source: str, module: str) -> str:
 
 
 def define_constant(node: ast.Assign, module: str) -> str:
-    """Return the definition of a constant, or of a fused type, at module level; empty for ``__all__``."""
+    """Return the definition of a constant, a record or a fused type at module level; empty for ``__all__``."""
     name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
     if name in ("__all__", "INFINITY"):
         return ""
     if value.startswith("cython.fused_type("):
         types = [write_type(argument) for argument in node.value.args]
         return "\n    ".join([f"ctypedef fused {name}:", *types])
+    if value.startswith("cython.struct("):
+        fields = [f"{write_type(field.value)} {field.arg}" for field in node.value.keywords]
+        return "\n    ".join([f"cdef struct {name}:", *fields])
     number = ast.literal_eval(node.value)
     if isinstance(number, int):
         return f"cdef enum:\n    {name} = {value}"

@@ -15,7 +15,8 @@ def load_tool():
     return module
 
 
-SOURCE = '''"""A module."""
+SOURCE = '''# cython: infer_types=True
+"""A module."""
 
 import cython
 import numpy
@@ -27,6 +28,7 @@ __all__ = ["scale"]
 real = cython.fused_type(cython.float, cython.double)
 FIRST = 3
 HALF = 0.5
+Place = cython.struct(row=cython.longlong, share=cython.double)
 
 
 @numpy.errstate(all="ignore")
@@ -54,7 +56,11 @@ cdef extern from *:
     #define MERCER_SCALING_HALF 0.5
     """
     const double HALF "MERCER_SCALING_HALF"
+cdef struct Place:
+    long long row
+    double share
 
+@cython.infer_types(True)
 cdef inline void scale(const real[:, ::1] x, Py_ssize_t row, long long[::1] out) noexcept nogil:
     cdef Py_ssize_t k
     cdef double total = 0.0

@@ -1,13 +1,16 @@
-"""Native boosting: bins, histograms, partitions, splits and walks against NumPy, at every level."""
+"""Native boosting: bins, histograms, partitions, splits and partitions against NumPy, at every level."""
 
 import importlib
+import inspect
+import re
 import threading
 
 import numpy as np
 import pytest
 
-from mercer._native.boosting import layout
-from mercer._objective import Exponential, Logistic, Poisson, Softmax, Squared
+from mercer._native import records
+from mercer._native.boosting import leaves
+from mercer._native.records import COLUMN, NODE, RULES, SPAN, SPLIT, TASK, WORDS, make_records
 from mercer._statistic.statistic import fold_sums
 
 UNIT = 32
@@ -40,10 +43,10 @@ def field(rng, code):
 
 
 def histogram_of(bins, words, offsets, rows):
-    out = np.zeros(2 * int(offsets[-1]), np.int64)
+    out = np.zeros(int(offsets[-1]), WORDS)
     for j in range(bins.shape[1]):
-        for part in range(2):
-            np.add.at(out, 2 * (offsets[j] + bins[rows, j].astype(int)) + part, words[rows, part])
+        for name in WORDS.names:
+            np.add.at(out[name], offsets[j] + bins[rows, j].astype(int), words[name][rows])
     return out
 
 
@@ -52,50 +55,50 @@ class Growth:
 
     def __init__(self, level, bins, offsets, counts=(), limits=(), members=1, monotone=None):
         n, d = bins.shape
-        width, size, n_blocks = int(np.diff(offsets).max()), 2 * int(offsets[-1]), -(-n // UNIT)
-        rules = np.array([1.0, 5.0, 0.0, 10.0, np.inf, 31.0])
-        rules[: len(limits)] = limits
-        self.n_nodes = max(63, 2 * int(rules[5]))
-        self.words, self.order = np.empty((n, 2), np.int64), np.empty(n, np.uint16)
-        self.spans = np.zeros((n_blocks, self.n_nodes, 2), np.int32)
-        self.numbers, self.reals = np.zeros((self.n_nodes, 11), np.int64), np.zeros((self.n_nodes, 6))
-        self.tables, self.histograms = np.zeros((self.n_nodes, width), np.uint8), np.empty((32, size), np.int64)
-        self.totals, self.question = np.zeros((members, 8), np.int64), np.zeros(6, np.int64)
+        width, size, n_blocks = int(np.diff(offsets).max()), int(offsets[-1]), -(-n // UNIT)
+        values = (1.0, 5.0, 0.0, 10.0, np.inf, 31.0)
+        rules = self.rules = make_records(1, RULES)
+        for name, value in zip(RULES.names, (*limits, *values[len(limits) :])):
+            rules[name] = value
+        self.n_nodes = max(63, 2 * int(rules.max_leaves[0]))
+        self.words, self.order = make_records(n, WORDS), np.empty(n, np.uint16)
+        self.spans = make_records((n_blocks, self.n_nodes), SPAN)
+        self.nodes, self.totals = make_records(self.n_nodes, NODE), make_records((members, 4), WORDS)
+        self.tables, self.histograms = np.zeros((self.n_nodes, width), np.uint8), make_records((32, size), WORDS)
         self.chosen, self.n_chosen = np.tile(np.arange(d, dtype=np.int32), (2, 1)), np.full(2, d)
-        quanta = np.array([0.0, 0.0, 0.0, 0.0, 8.0])
-        self.scales, self.units, self.d = quanta[:2], quanta[2:4], d
-        monotone = np.zeros(d, np.int32) if monotone is None else np.array(monotone, np.int32)
-        asked = np.empty((2, 6)), np.ones((2, d), np.uint8), np.empty((2, d)), np.empty((2, d), np.int64)
+        features = make_records(d, COLUMN)
+        features.direction = 0 if monotone is None else monotone
+        rules.bounded, rules.count_bits = features.direction.any(), 8
+        asked = np.ones((2, d), np.uint8), make_records((2, d), SPLIT)
         sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
-        used, task = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64)
+        used, task = np.zeros((members, 64), np.uint8), make_records(1, TASK)
         control = np.zeros(32 + 8 * members, np.int64)
-        features = np.zeros((4, d + 1), np.int32)
-        features[layout.OFFSET], features[layout.DIRECTION, :d] = offsets, monotone
-        features[layout.BOUNDED] = monotone.any()
         self.native = module(level, "growth").TreeTasks(
             (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
-            (features, rules, quanta),
+            (offsets, features, rules),
             (
-                *(np.zeros((members, size), np.int64), np.empty((members, UNIT), np.uint16)),
+                *(make_records((members, size), WORDS), np.empty((members, UNIT), np.uint16)),
                 *(sums, sorted_bins, used, self.totals),
             ),
             (*asked, self.chosen, self.n_chosen),
             *(task, control, UNIT),
         )
         self.leader = module(level, "leaves").TreeLeader(
-            (features, rules, quanta),
+            (offsets, features, rules),
             (sums, sorted_bins, used, self.totals),
             (*asked, self.n_chosen),
-            *(self.question, task, control, (n, n_blocks, 64)),
+            *(task, control, (n, n_blocks, 64)),
         )
-        walks = np.empty((members, 2, self.n_nodes), np.int32)
-        self.native.hold_nodes(self.spans, self.numbers, self.tables, walks, self.histograms)
-        self.leader.hold_nodes(self.numbers, self.reals, self.tables, np.zeros(self.n_nodes, np.int32))
+        walks = make_records((members, self.n_nodes), SPAN)
+        self.native.hold_nodes(self.spans, self.nodes, self.tables, walks, self.histograms)
+        self.leader.hold_nodes(self.nodes, self.tables, np.zeros(self.n_nodes, np.int32))
         self.leader.hold_histograms(self.histograms, np.zeros(32, np.int32), 32)
 
     def start(self, gradients, scales, drawn=(), direct=False, scores=None):
         """Offer the rows of the root, add them, and make it a node."""
-        self.scales[:], self.units[:] = scales, 1 / np.array(scales)
+        rules = self.rules
+        rules.gradient_scale, rules.curvature_scale = scales
+        rules.gradient_unit, rules.curvature_unit = 1 / np.array(scales)
         scores = np.zeros((len(gradients), 1)) if scores is None else scores
         y, losses = np.zeros(len(gradients)), np.zeros((len(self.spans), 3))
         self.native.hold_scores(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses, 0.0, 0)
@@ -106,7 +109,7 @@ class Growth:
 
     def search(self):
         """Search what was added, the histogram of which is that of the root, or of the smaller child."""
-        self.leader.offer_search(*self.question[3:5].tolist())
+        self.leader.offer_search(self.leader.left_wanted, self.leader.right_wanted)
         self.advance()
 
     def advance(self):
@@ -121,7 +124,7 @@ class Growth:
             self.advance()
             if step == 2:
                 self.search()
-        return int(self.question[5])
+        return int(self.leader.n_nodes)
 
     def rows(self, node):
         places = enumerate(self.spans[:, node])
@@ -129,7 +132,14 @@ class Growth:
         return np.concatenate(found)
 
     def histogram(self, node):
-        return self.histograms[self.numbers[node, layout.SLOT]]
+        return self.histograms[self.nodes[node].slot]
+
+
+def test_records_have_the_fields_of_the_native_ones():
+    """Compiled functions compare layouts with types alone; the names of fields must agree too."""
+    for name in ("Words", "Node", "Rules", "Column", "Split", "Span", "Task"):
+        fields = inspect.getsource(leaves).split(f"{name} = cython.struct(")[1].split("\n)\n")[0].split(")\n")[0]
+        assert tuple(re.findall(r"(\w+)=", fields)) == getattr(records, name.upper()).names
 
 
 def slopes(rng, n):
@@ -143,16 +153,17 @@ def test_histograms_and_partitions_are_those_of_numpy(level):
     growth = Growth(level, bins, offsets)
     growth.start(gradients, [2.0**20, 2.0**10])
     words = growth.words
-    np.testing.assert_allclose(words[:, 0] / 2.0**20, gradients[:, 0], atol=2.0**-21)
-    np.testing.assert_allclose((words[:, 1] >> 8) / 2.0**10, gradients[:, 1], atol=2.0**-11)
-    assert np.all(words[:, 1] & 255 == 1)
-    np.testing.assert_array_equal(growth.totals.sum(axis=0)[:2], words.sum(axis=0))
+    np.testing.assert_allclose(words.gradient / 2.0**20, gradients[:, 0], atol=2.0**-21)
+    np.testing.assert_allclose((words.rest >> 8) / 2.0**10, gradients[:, 1], atol=2.0**-11)
+    assert np.all(words.rest & 255 == 1)
+    for name in WORDS.names:
+        assert growth.totals[name].sum() == words[name].sum()
     growth.search()
     np.testing.assert_array_equal(growth.histogram(0), histogram_of(bins, words, offsets, np.arange(n)))
     assert growth.leader.open_leaf() == 2
     growth.leader.offer_split()
     growth.advance()
-    left = np.flatnonzero(growth.tables[0, bins[:, growth.question[2]]])
+    left = np.flatnonzero(growth.tables[0, bins[:, growth.leader.column]])
     right = np.setdiff1d(np.arange(n), left)
     np.testing.assert_array_equal(growth.rows(1), left)
     np.testing.assert_array_equal(growth.rows(2), right)
@@ -181,10 +192,10 @@ def test_rows_that_are_not_drawn_are_not_in_the_root_but_walk_to_the_leaves(leve
     growth.leader.offer_scores(0, 1)
     growth.advance()
     node = np.zeros(n, int)
-    for number, left in enumerate(growth.numbers[:nodes, layout.LEFT]):
+    for number, left in enumerate(growth.nodes.left[:nodes]):
         if left:
             here = np.flatnonzero(node == number)
-            node[here] = left + 1 - growth.tables[number, bins[here, growth.numbers[number, layout.FEATURE]]]
+            node[here] = left + 1 - growth.tables[number, bins[here, growth.nodes[number].feature]]
     np.testing.assert_array_equal(scores, before + values[node][:, None])
 
 
@@ -202,7 +213,7 @@ def test_a_team_adds_what_one_thread_adds(level):
     for _ in range(10):
         growth.start(gradients, [2.0**20, 2.0**10])
         assert growth.grow() == nodes
-        for table in ("numbers", "reals", "tables"):
+        for table in ("nodes", "tables"):
             np.testing.assert_array_equal(getattr(growth, table)[:nodes], getattr(alone, table)[:nodes])
     growth.native.dismiss()
     for helper in helpers:
@@ -222,15 +233,15 @@ def test_some_columns_of_a_node_are_those_of_all(level):
     growth.leader.offer_split()
     growth.advance()
     growth.chosen[1, :2], growth.n_chosen[1] = (1, 4), 2
-    growth.histograms[growth.numbers[2, layout.SLOT]] = -1
+    growth.histograms[growth.nodes[2].slot] = untouched = np.array((-1, -1), WORDS)
     growth.leader.offer_child(1)
     growth.advance()
     growth.leader.offer_search(False, True)
     growth.advance()
     expected = histogram_of(bins, growth.words, offsets, growth.rows(2))
     for column in range(5):
-        place = slice(2 * offsets[column], 2 * offsets[column + 1])
-        np.testing.assert_array_equal(growth.histogram(2)[place], expected[place] if column in (1, 4) else -1)
+        place = slice(offsets[column], offsets[column + 1])
+        np.testing.assert_array_equal(growth.histogram(2)[place], expected[place] if column in (1, 4) else untouched)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -253,14 +264,14 @@ def test_the_split_found_is_the_best_of_all(level, missing):
                     parts = (gradient[side].sum() ** 2 / (curvature[side].sum() + 1) for side in (left, ~left))
                     most = max(most, sum(parts))
     saved = gradient.sum() ** 2 / (curvature.sum() + 1)
-    assert growth.reals[0, layout.GAIN] == pytest.approx(most - saved, rel=1e-12)
-    left = growth.tables[0, bins[:, growth.question[2]]].astype(bool)
+    assert growth.nodes[0].gain == pytest.approx(most - saved, rel=1e-12)
+    left = growth.tables[0, bins[:, growth.leader.column]].astype(bool)
     for side, chosen in enumerate((left, ~left)):
-        found = growth.numbers[1 + side, [layout.GRADIENT_WORD, layout.REST_WORD]]
-        np.testing.assert_array_equal(found, growth.words[chosen].sum(axis=0))
-        assert growth.numbers[1 + side, layout.COUNT] == chosen.sum()
+        for name in WORDS.names:
+            assert growth.nodes[1 + side].words[name] == growth.words[name][chosen].sum()
+        assert growth.nodes[1 + side].count == chosen.sum()
         value = -gradient[chosen].sum() / (curvature[chosen].sum() + 1)
-        assert growth.reals[1 + side, layout.VALUE] == pytest.approx(value, rel=1e-12)
+        assert growth.nodes[1 + side].value == pytest.approx(value, rel=1e-12)
 
 
 def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monotone_column(level):
@@ -269,7 +280,7 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
     growth = Growth(level, bins, offsets, limits=(0.0, 2.0, 0.0, 10.0, np.inf, 9.0), monotone=[1, -1, 1, 0, 0])
     growth.start(slopes(rng, n), [2.0**20, 2.0**10])
     assert growth.grow() == 17
-    left, gain = growth.numbers[:17, layout.LEFT], growth.reals[:17, layout.GAIN]
+    left, gain = growth.nodes.left[:17], growth.nodes.gain[:17]
     # A node that was open when another was split, and was split later or not at all, gained less.
     order = np.argsort(np.where(left > 0, left, 99))
     for place, node in enumerate(order[:8]):
@@ -277,11 +288,11 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
             if other < left[node]:
                 assert gain[other] <= gain[node]
     for node in np.flatnonzero(left):
-        values = growth.reals[left[node] : left[node] + 2, layout.VALUE]
-        direction = [1, -1, 1, 0, 0][growth.numbers[node, layout.FEATURE]]
+        values = growth.nodes.value[left[node] : left[node] + 2]
+        direction = [1, -1, 1, 0, 0][growth.nodes[node].feature]
         assert direction * (values[1] - values[0]) >= 0
-        assert np.all(values >= growth.reals[node, layout.LOWER])
-        assert np.all(values <= growth.reals[node, layout.UPPER])
+        assert np.all(values >= growth.nodes[node].lower)
+        assert np.all(values <= growth.nodes[node].upper)
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax(3), Poisson(), Exponential()])
@@ -314,19 +325,3 @@ def test_sums_of_blocks_are_folded_as_everywhere(level, blocks):
     expected = fold_sums(sums.copy())
     module(level, "gradients").fold(sums)
     np.testing.assert_array_equal(sums[0], expected)
-
-
-def test_rows_walk_to_the_leaves_that_their_values_name(level):
-    native, rng = module(level, "forest"), np.random.default_rng(0)
-    X = rng.normal(size=(11, 2))
-    X[3, 0] = np.nan
-    # Column 0 up to 0.2 goes left, missing values too; on the right, column 1 up to -0.1.
-    left, columns, flags = np.array([1, 1, 3, 3, 4]), np.array([0, 0, 1, 0, 0]), np.array([1, 1, 0, 1, 1])
-    words = left << 32 | columns << 8 | flags
-    thresholds, values = np.array([0.2, np.inf, -0.1, np.inf, np.inf]), np.array([0.0, 1.0, 0.0, 2.0, 3.0])
-    scores, root = np.zeros((11, 1)), np.zeros(1, np.int32)
-    native.add_scores(
-        X, words, thresholds, values, np.zeros((1, 8), np.uint32), root, np.full(1, 2, np.int32), root, scores
-    )
-    right = np.where(X[:, 1] <= -0.1, 2.0, 3.0)
-    np.testing.assert_array_equal(scores[:, 0], np.where(np.isnan(X[:, 0]) | (X[:, 0] <= 0.2), 1.0, right))

@@ -1,4 +1,4 @@
-"""Native growth of isolation trees and walks in them, at every CPU level and uncompiled."""
+"""Native growth of isolation trees, at every CPU level and uncompiled."""
 
 import importlib
 
@@ -11,11 +11,6 @@ SEEDS = np.random.SeedSequence(3).generate_state(12).reshape(-1, 2)
 @pytest.fixture
 def growth(level):
     return importlib.import_module(f"mercer._native.{level}.isolation_growth")
-
-
-@pytest.fixture
-def walk(level):
-    return importlib.import_module(f"mercer._native.{level}.isolation_walk")
 
 
 def draw(growth, n, m, repeated=False, seeds=SEEDS):
@@ -87,14 +82,3 @@ def test_a_tree_splits_only_the_columns_drawn_for_it(growth):
     for t in range(len(SEEDS)):
         assert {int(f) for f in nodes[t, : sizes[t], 0]} <= {-2, *columns[t, :2].tolist()}
         assert sorted(columns[t]) == list(range(6))
-
-
-def test_walks_in_complete_trees_add_the_lengths_of_leaves(walk):
-    # One split of column 1 at 0.5, then of column 0 at 0 on the left and always left on the right.
-    features = np.array([[1, 0, 0]], np.int32)
-    thresholds = np.array([[0.5, 0.0, np.inf]])
-    lengths = np.array([[1.0, 2.0, 3.0, 0.0]])
-    X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])
-    sums = np.ones(5)
-    walk.add_path_lengths(X, features, thresholds, lengths, sums)
-    assert sums.tolist() == [2.0, 3.0, 4.0, 4.0, 2.0]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Grow a tree on rows known by their bins: the tasks that worker threads share in native code.
 
 Each row carries two 64-bit words: its gradient as a multiple of a quantum, and its curvature as a multiple of another
@@ -6,8 +7,8 @@ not depend on their order: any number of threads, and any cut of the rows, gives
 node minus that of one child is exactly that of the other.
 
 Blocks have at most 2**16 rows. Within a block the rows of a node are consecutive in `order`, which holds their places
-in the block, from spans[block, node, 0] to spans[block, node, 1]: a thread that works on a block writes to no cache
-line of another.
+in the block, from `first` to `last` of spans[block, node]: a thread that works on a block writes to no cache line of
+another.
 
 A tree is a chain of tasks: the rows of the root; for each split the rows to divide, or afterwards those of each child,
 and after either the columns of the histograms that follow; at last the scores of all rows. The leader
@@ -33,21 +34,20 @@ class TreeTasks:
 
     Parameters
     ----------
-    rows : bins (n, d), columns (d, n), counts, words (n, 2), order (n,)
+    rows : bins (n, d), columns (d, n), counts, words (n,), order (n,)
         Bins by row and by column: a split reads one column of all its rows, a histogram all columns of some rows.
         Counts (n,) say how many rows each row stands for; empty, one each.
-    rules : features (4, d + 1), limits (7,), quanta (5,)
-        See ``layout``.
+    rules : offsets (d + 1,), features (d,), rules (1,)
+        Where the bins of a column begin in a histogram (the last bin is that of missing values); and see ``leaves``.
     room : parts, spare, sums, sorted_bins, used, totals, each (threads, ...)
         Scratch of each thread: a histogram; places of `unit` rows; four numbers and a place for each bin of the widest
         column; whether rows were added, and the words of the rows added to the root: these two in cache lines of their
         own.
-    asked : nodes (2, 6), allowed (2, d), best (2, d), cuts (2, d), chosen (2, d), n_chosen (2,)
-        Two children, see ``layout``; by which columns they may be split; what the best cut of each column saves, and
-        which it is, see ``gains``; the columns of histograms in rising order, and their number: the first row for both
-        children, unless each is added by itself.
-    task, control : (14,), (32 + 8 threads,)
-        The task offered, see ``layout``, and how it is shared, see team.pxd.
+    asked : allowed (2, d), splits (2, d), chosen (2, d), n_chosen (2,)
+        Of two children: by which columns they may be split; the best split by each column; the columns of histograms
+        in rising order, and their number: the first row for both children, unless each is added by itself.
+    task, control : (1,), (32 + 8 threads,)
+        The task offered, and how it is shared, see team.pxd.
     unit : int
         Rows of a block.
     """
@@ -55,53 +55,51 @@ class TreeTasks:
     bins: cython.const[cython.uchar][:, ::1]
     columns: cython.const[cython.uchar][:, ::1]
     counts: cython.const[cython.longlong][::1]
-    features: cython.const[cython.int][:, ::1]
-    limits: cython.const[cython.double][::1]
-    words: cython.longlong[:, ::1]
+    offsets: cython.const[cython.int][::1]
+    features: cython.const[leaves.Column][::1]
+    rules: cython.const[leaves.Rules][::1]
+    words: leaves.Words[::1]
     order: cython.ushort[::1]
-    parts: cython.longlong[:, ::1]
+    parts: leaves.Words[:, ::1]
     spare: cython.ushort[:, ::1]
     sums: cython.double[:, :, ::1]
     sorted_bins: cython.int[:, ::1]
     used: cython.uchar[:, ::1]
-    totals: cython.longlong[:, ::1]
-    nodes: cython.const[cython.double][:, ::1]
+    totals: leaves.Words[:, ::1]
     allowed: cython.const[cython.uchar][:, ::1]
-    best: cython.double[:, ::1]
-    cuts: cython.longlong[:, ::1]
+    splits: leaves.Split[:, ::1]
     chosen: cython.const[cython.int][:, ::1]
     n_chosen: cython.const[cython.longlong][::1]
-    task: cython.const[cython.longlong][::1]
+    task: cython.const[leaves.Task][::1]
     control: cython.longlong[::1]
-    spans: cython.int[:, :, ::1]
-    numbers: cython.const[cython.longlong][:, ::1]
+    spans: leaves.Span[:, ::1]
+    nodes: cython.const[leaves.Node][::1]
     tables: cython.const[cython.uchar][:, ::1]
-    walks: cython.int[:, :, ::1]
-    histograms: cython.longlong[:, ::1]
+    walks: leaves.Span[:, ::1]
+    histograms: leaves.Words[:, ::1]
     gradients: cython.double[:, :, ::1]
     scores: cython.double[:, ::1]
     y: cython.const[cython.double][::1]
     weight: cython.const[cython.double][::1]
     losses: cython.double[:, ::1]
     drawn: cython.longlong[::1]
-    quanta: cython.const[cython.double][::1]
     values: cython.const[cython.double][::1]
     cython.declare(unit=cython.Py_ssize_t, seed=cython.ulonglong, share=cython.double)
     cython.declare(shape=cython.double, flat=cython.int)
 
     def __init__(self, rows, rules, room, asked, task, control, unit: cython.Py_ssize_t):
         self.bins, self.columns, self.counts, self.words, self.order = rows
-        self.features, self.limits, self.quanta = rules
+        self.offsets, self.features, self.rules = rules
         self.parts, self.spare, self.sums, self.sorted_bins, self.used, self.totals = room
-        self.nodes, self.allowed, self.best, self.cuts, self.chosen, self.n_chosen = asked
+        self.allowed, self.splits, self.chosen, self.n_chosen = asked
         self.task, self.control, self.unit = task, control, unit
 
-    def hold_nodes(self, spans, numbers, tables, walks, histograms):
-        """Keep the rows of nodes (blocks, nodes, 2), what the leader says of them, and histograms in these arrays.
+    def hold_nodes(self, spans, nodes, tables, walks, histograms):
+        """Keep the rows of nodes (blocks, nodes), what the leader says of them, and histograms in these arrays.
 
-        `walks` (threads, 2, nodes) is for rows that are not drawn.
+        `walks` (threads, nodes) is for rows that are not drawn.
         """
-        self.spans, self.numbers, self.tables = spans, numbers, tables
+        self.spans, self.nodes, self.tables = spans, nodes, tables
         self.walks, self.histograms = walks, histograms
 
     def hold_scores(self, gradients, scores, y, weight, losses, shape, flat):
@@ -147,10 +145,10 @@ class TreeTasks:
         with cython.nogil:
             # `patience` bounds the work of one call, so that Python regains control for Ctrl-C between calls.
             while patience > 0 and item >= 0:
-                item = team_items.take_item(self.control, self.task[layout.ITEMS])
+                item = team_items.take_item(self.control, self.task[0].items)
                 if item >= 0:
                     self._work(item, 0)
-                    patience -= self.task[layout.COST]
+                    patience -= self.task[0].cost
             team_items.report_items(self.control, 0)
         return item >= 0
 
@@ -161,24 +159,19 @@ class TreeTasks:
         """Do one item: a run of blocks, or of columns."""
         # Tasks over rows are cut by blocks; the search for cuts is divided by the columns drawn for this side.
         size: cython.Py_ssize_t = (
-            self.spans.shape[0] if self.task[layout.KIND] != layout.COLUMNS else self.n_chosen[self.task[layout.SIDE]]
+            self.spans.shape[0] if self.task[0].kind != leaves.COLUMNS else self.n_chosen[self.task[0].side]
         )
-        number: cython.Py_ssize_t
         # Runs whose lengths differ by one at most, without gaps, for any number of items.
-        for number in range(item * size // self.task[layout.ITEMS], (item + 1) * size // self.task[layout.ITEMS]):
-            if self.task[layout.KIND] == layout.ROOT_ROWS:
+        for number in range(item * size // self.task[0].items, (item + 1) * size // self.task[0].items):
+            if self.task[0].kind == leaves.ROOT_ROWS:
                 self._start_block(number, member)
-            elif self.task[layout.KIND] == layout.SPLIT_ROWS:
+            elif self.task[0].kind == leaves.SPLIT_ROWS:
                 self._split_block(number, member)
-            elif self.task[layout.KIND] == layout.CHILD_ROWS:
-                self._add(
-                    number,
-                    self.spans[number, self.task[layout.NODE], 0],
-                    self.spans[number, self.task[layout.NODE], 1],
-                    member,
-                )
-            elif self.task[layout.KIND] == layout.COLUMNS:
-                self._search_column(self.chosen[self.task[layout.SIDE], number], member)
+            elif self.task[0].kind == leaves.CHILD_ROWS:
+                span = self.spans[number, self.task[0].node]
+                self._add(number, span.first, span.last, member)
+            elif self.task[0].kind == leaves.COLUMNS:
+                self._search_column(self.chosen[self.task[0].side, number], member)
             else:
                 self._score_block(number, member)
 
@@ -190,17 +183,17 @@ class TreeTasks:
     ) -> cython.void:
         """Add the rows of a block at places from `first` to `last` of its order to the thread's histogram."""
         start: cython.Py_ssize_t = block * self.unit
-        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[layout.SIDE]]
+        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[0].side]
         # Nothing to add: the histogram need not even be emptied.
         if first == last:
             return
         # A thread empties its own histogram: although others have read it, it is nearest to this core.
         if self.used[member, 0] == 0:
-            pairs.clear(self.features, self.chosen, self.task[layout.SIDE], n_chosen, self.parts, member)
+            pairs.clear(self.offsets, self.chosen, self.task[0].side, n_chosen, self.parts, member)
             self.used[member, 0] = 1
         pairs.add_rows(
-            self.bins, start, self.words, self.order, start + first, start + last, self.features, self.chosen,
-            self.task[layout.SIDE], n_chosen, self.parts, member,
+            self.bins, start, self.words, self.order, start + first, start + last, self.offsets, self.chosen,
+            self.task[0].side, n_chosen, self.parts, member,
         )  # fmt: skip
 
     @cython.cfunc
@@ -214,14 +207,14 @@ class TreeTasks:
         if self.share > 0.0:
             pairs.draw_rows(self.seed, start, stop, self.share, self.drawn)
         kept = pairs.quantise(
-            self.gradients, self.task[layout.OUTPUT], self.counts, self.drawn, start, stop, self.quanta, self.words,
+            self.gradients, self.task[0].output, self.counts, self.drawn, start, stop, self.rules, self.words,
             self.order, self.totals, member,
         )  # fmt: skip
         # The span of a node in a block is the range of places in `order`, relative to the start of the block.
-        self.spans[block, 0, 0] = 0
-        self.spans[block, 0, 1] = cython.cast(cython.int, kept)
+        self.spans[block, 0].first = 0
+        self.spans[block, 0].last = cython.cast(cython.int, kept)
         # BUILD is -1 where this task adds no rows to a histogram.
-        if self.task[layout.BUILD] >= 0:
+        if self.task[0].build >= 0:
             self._add(block, 0, kept, member)
 
     @cython.cfunc
@@ -230,21 +223,21 @@ class TreeTasks:
     def _split_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Divide the rows of a node in a block between its children, and add those of one child."""
         start: cython.Py_ssize_t = block * self.unit
-        child: cython.Py_ssize_t = self.task[layout.CHILD]
-        first: cython.int = self.spans[block, self.task[layout.NODE], 0]
-        last: cython.int = self.spans[block, self.task[layout.NODE], 1]
+        child: cython.Py_ssize_t = self.task[0].child
+        first: cython.int = self.spans[block, self.task[0].node].first
+        last: cython.int = self.spans[block, self.task[0].node].last
         middle: cython.Py_ssize_t = first + pairs.part_rows(
-            self.columns, self.numbers[self.task[layout.NODE], layout.FEATURE], start, self.tables,
-            self.task[layout.NODE], self.order, first, last, self.spare, member,
+            self.columns, self.nodes[self.task[0].node].feature, start, self.tables,
+            self.task[0].node, self.order, first, last, self.spare, member,
         )  # fmt: skip
         # The children share the span of their parent, so that the rows of any node stay consecutive.
-        self.spans[block, child, 0] = first
-        self.spans[block, child, 1] = self.spans[block, child + 1, 0] = cython.cast(cython.int, middle)
-        self.spans[block, child + 1, 1] = last
+        self.spans[block, child].first = first
+        self.spans[block, child].last = self.spans[block, child + 1].first = cython.cast(cython.int, middle)
+        self.spans[block, child + 1].last = last
         # Only the smaller child is summed; the other is the difference to the parent, which costs no pass over rows.
-        if self.task[layout.BUILD] == 0:
+        if self.task[0].build == 0:
             self._add(block, first, middle, member)
-        elif self.task[layout.BUILD] == 1:
+        elif self.task[0].build == 1:
             self._add(block, middle, last, member)
 
     @cython.cfunc
@@ -252,16 +245,16 @@ class TreeTasks:
     @cython.exceptval(check=False)
     def _search_column(self, column: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Sum the histogram of a column, and find the best cuts of the children that are searched."""
-        first: cython.Py_ssize_t = 2 * self.features[layout.OFFSET, column]
-        last: cython.Py_ssize_t = 2 * self.features[layout.OFFSET, column + 1]
+        first: cython.Py_ssize_t = self.offsets[column]
+        last: cython.Py_ssize_t = self.offsets[column + 1]
         # Threads have added rows in any order; sums of integers are the same for each.
-        pairs.gather(self.parts, self.used, first, last, self.histograms, self.task[layout.BUILT])
+        pairs.gather(self.parts, self.used, first, last, self.histograms, self.task[0].built)
         # Only the smaller child was added row by row: the histogram of the other is the parent's less that.
-        if self.task[layout.WHOLE] >= 0:
-            pairs.subtract(self.histograms, self.task[layout.WHOLE], self.task[layout.BUILT], first, last)
-        if self.task[layout.SEARCH_LEFT] and self.allowed[0, column]:
+        if self.task[0].whole >= 0:
+            pairs.subtract(self.histograms, self.task[0].whole, self.task[0].built, first, last)
+        if self.task[0].search_left and self.allowed[0, column]:
             self._search_child(column, member, 0)
-        if self.task[layout.SEARCH_RIGHT] and self.allowed[1, column]:
+        if self.task[0].search_right and self.allowed[1, column]:
             self._search_child(column, member, 1)
 
     @cython.cfunc
@@ -271,9 +264,9 @@ class TreeTasks:
         self, column: cython.Py_ssize_t, member: cython.Py_ssize_t, side: cython.Py_ssize_t
     ) -> cython.void:
         """Find the best cut of a column for one child."""
-        self.cuts[side, column] = gains.search_column(
-            self.histograms, self.numbers[self.task[layout.CHILD] + side, layout.SLOT], self.features, column,
-            self.nodes, side, self.limits, self.quanta, self.sums, self.sorted_bins, member, self.best,
+        gains.search_column(
+            self.histograms, self.offsets, self.features, column, self.nodes, self.task[0].child + side, self.rules,
+            self.sums, self.sorted_bins, member, self.splits, side,
         )  # fmt: skip
 
     @cython.cfunc
@@ -283,24 +276,22 @@ class TreeTasks:
         """Add the tree to the scores of a block's rows, and compute the loss at them."""
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
-        nodes: cython.Py_ssize_t = self.task[layout.NODES]
-        output: cython.Py_ssize_t = self.task[layout.OUTPUT]
+        nodes: cython.Py_ssize_t = self.task[0].nodes
+        output: cython.Py_ssize_t = self.task[0].output
         # Empty values ask for the loss alone, without a tree to add.
         if self.values.shape[0] > 0:
-            slopes.add_values(
-                self.order, self.spans, self.numbers, nodes, self.values, block, start, self.scores, output
-            )
+            slopes.add_values(self.order, self.spans, self.nodes, nodes, self.values, block, start, self.scores, output)
         # Rows that were not drawn are in no leaf yet.
         if self.values.shape[0] > 0 and self.drawn.shape[0] > 0:
             slopes.list_undrawn(
-                self.drawn, start, stop, self.spans[block, 0, 1], self.order, self.spare, self.walks, member
+                self.drawn, start, stop, self.spans[block, 0].last, self.order, self.spare, self.walks, member
             )
             slopes.add_undrawn(
-                self.columns, start, self.numbers, nodes, self.tables, self.values, self.scores, output, self.order,
+                self.columns, start, self.nodes, nodes, self.tables, self.values, self.scores, output, self.order,
                 self.spare, self.walks, member,
             )  # fmt: skip
-        if self.task[layout.LOSS] > 0:
+        if self.task[0].loss > 0:
             slopes.compute_loss(
-                cython.cast(cython.int, self.task[layout.LOSS]), self.shape, self.flat, self.scores, self.y,
-                self.weight, start, stop, self.gradients, self.losses[block],
+                cython.cast(cython.int, self.task[0].loss), self.scores, self.y, self.weight, start, stop,
+                self.gradients, self.losses, block,
             )  # fmt: skip

@@ -16,9 +16,9 @@ from mercer._native.shared import row_losses
 
 def add_values(
     order: cython.const[cython.ushort][::1],
-    spans: cython.const[cython.int][:, :, ::1],
-    numbers: cython.const[cython.longlong][:, ::1],
-    nodes: cython.Py_ssize_t,
+    spans: cython.const[leaves.Span][:, ::1],
+    nodes: cython.const[leaves.Node][::1],
+    n_nodes: cython.Py_ssize_t,
     values: cython.const[cython.double][::1],
     block: cython.Py_ssize_t,
     start: cython.Py_ssize_t,
@@ -29,10 +29,10 @@ def add_values(
     node: cython.Py_ssize_t
     k: cython.Py_ssize_t
     value: cython.double
-    for node in range(nodes):
-        if numbers[node, layout.LEFT] == 0:
+    for node in range(n_nodes):
+        if nodes[node].left == 0:
             value = values[node]
-            for k in range(spans[block, node, 0], spans[block, node, 1]):
+            for k in range(spans[block, node].first, spans[block, node].last):
                 scores[start + order[start + k], column] += value
 
 
@@ -43,12 +43,12 @@ def list_undrawn(
     kept: cython.Py_ssize_t,
     order: cython.ushort[::1],
     spare: cython.ushort[:, ::1],
-    walks: cython.int[:, :, ::1],
+    walks: leaves.Span[:, ::1],
     member: cython.Py_ssize_t,
 ) -> cython.void:
     """Write the rows of a block that were not drawn to its order, after the `kept` drawn ones.
 
-    `walks` (threads, 2, nodes) gets where they begin and end, as rows of the root.
+    `walks` (threads, nodes) gets where they begin and end, as rows of the root.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -59,22 +59,22 @@ def list_undrawn(
         others += drawn[row] == 0
     for k in range(others):
         order[start + kept + k] = spare[member, k]
-    walks[member, 0, 0] = cython.cast(cython.int, kept)
-    walks[member, 1, 0] = cython.cast(cython.int, kept + others)
+    walks[member, 0].first = cython.cast(cython.int, kept)
+    walks[member, 0].last = cython.cast(cython.int, kept + others)
 
 
 def add_undrawn(
     columns: cython.const[cython.uchar][:, ::1],
     start: cython.Py_ssize_t,
-    numbers: cython.const[cython.longlong][:, ::1],
-    nodes: cython.Py_ssize_t,
+    nodes: cython.const[leaves.Node][::1],
+    n_nodes: cython.Py_ssize_t,
     tables: cython.const[cython.uchar][:, ::1],
     values: cython.const[cython.double][::1],
     scores: cython.double[:, ::1],
     column: cython.Py_ssize_t,
     order: cython.ushort[::1],
     spare: cython.ushort[:, ::1],
-    walks: cython.int[:, :, ::1],
+    walks: leaves.Span[:, ::1],
     member: cython.Py_ssize_t,
 ) -> cython.void:
     """Add the values of their leaves to the scores of the rows that :func:`list_undrawn` has listed.
@@ -86,19 +86,18 @@ def add_undrawn(
     child: cython.Py_ssize_t
     middle: cython.Py_ssize_t
     # Parents come before children in the table of nodes, so a node's list is complete when its turn comes.
-    for node in range(nodes):
-        child = numbers[node, layout.LEFT]
+    for node in range(n_nodes):
+        child = nodes[node].left
         if child > 0:
-            middle = walks[member, 0, node] + pairs.part_rows(
-                columns, numbers[node, layout.FEATURE], start, tables, node, order, walks[member, 0, node],
-                walks[member, 1, node], spare, member,
+            middle = walks[member, node].first + pairs.part_rows(
+                columns, nodes[node].feature, start, tables, node, order, walks[member, node].first,
+                walks[member, node].last, spare, member,
             )  # fmt: skip
-            # walks[member, 0] and [1] hold where the rows of a node begin and end in `order`.
-            walks[member, 0, child] = walks[member, 0, node]
-            walks[member, 1, child] = walks[member, 0, child + 1] = cython.cast(cython.int, middle)
-            walks[member, 1, child + 1] = walks[member, 1, node]
+            walks[member, child].first = walks[member, node].first
+            walks[member, child].last = walks[member, child + 1].first = cython.cast(cython.int, middle)
+            walks[member, child + 1].last = walks[member, node].last
         else:
-            for k in range(walks[member, 0, node], walks[member, 1, node]):
+            for k in range(walks[member, node].first, walks[member, node].last):
                 scores[start + order[start + k], column] += values[node]
 
 

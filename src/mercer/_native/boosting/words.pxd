@@ -1,5 +1,4 @@
-# Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin. layout.py names the rows of
-# `features` and the places of `quanta`.
+# Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin. leaves.py has the records.
 
 from mercer._native.boosting cimport layout
 
@@ -23,17 +22,17 @@ cdef extern from *:
     void *memset(void *place, int value, size_t size) noexcept nogil
 
 
-cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, const long long[:, ::1] words,
-                          const unsigned short[::1] order, Py_ssize_t first, Py_ssize_t last, const int[:, ::1] features,
-                          const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen, long long[:, ::1] parts,
+cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, const leaves.Words[::1] words,
+                          const unsigned short[::1] order, Py_ssize_t first, Py_ssize_t last, const int[::1] offsets,
+                          const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen, leaves.Words[:, ::1] parts,
                           Py_ssize_t member) noexcept nogil:
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     if first < last and n_chosen < bins.shape[1]:
-        mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[layout.OFFSET, 0],
-                        &chosen[side, 0], n_chosen, &parts[member, 0])
+        mercer_add_some(&bins[start, 0], bins.shape[1], <const long long *> &words[start], &order[first], last - first,
+                        &offsets[0], &chosen[side, 0], n_chosen, <long long *> &parts[member, 0])
     elif first < last:
-        mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[layout.OFFSET, 0],
-                        &parts[member, 0])
+        mercer_add_rows(&bins[start, 0], bins.shape[1], <const long long *> &words[start], &order[first], last - first,
+                        &offsets[0], <long long *> &parts[member, 0])
 
 
 cdef inline void draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t stop, double share,
@@ -43,17 +42,17 @@ cdef inline void draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t
 
 
 cdef inline Py_ssize_t quantise(const double[:, :, ::1] gradients, Py_ssize_t output, const long long[::1] counts,
-                                const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop, const double[::1] quanta,
-                                long long[:, ::1] words, unsigned short[::1] order, long long[:, ::1] totals,
-                                Py_ssize_t member) noexcept nogil:
+                                const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop,
+                                const leaves.Rules[::1] rules, leaves.Words[::1] words, unsigned short[::1] order,
+                                leaves.Words[:, ::1] totals, Py_ssize_t member) noexcept nogil:
     """Write the words of the rows from `start` to `stop`, and the places of those drawn; return their number.
 
     `counts` says how many rows each stands for, `drawn` how many of them were drawn; empty, they mean one and all.
     """
     return mercer_quantise(&gradients[output, start, 0], &counts[start] if counts.shape[0] > 0 else NULL,
-                           &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, quanta[layout.GRADIENT_SCALE],
-                           quanta[layout.CURVATURE_SCALE], <int> quanta[layout.COUNT_BITS], &words[start, 0],
-                           &order[start], &totals[member, 0])
+                           &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, rules[0].gradient_scale,
+                           rules[0].curvature_scale, <int> rules[0].count_bits, <long long *> &words[start],
+                           &order[start], <long long *> &totals[member, 0])
 
 
 cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t column, Py_ssize_t start,
@@ -71,43 +70,42 @@ cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t
                             &spare[member, 0])
 
 
-cdef inline void clear(const int[:, ::1] features, const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen,
-                       long long[:, ::1] parts, Py_ssize_t member) noexcept nogil:
+cdef inline void clear(const int[::1] offsets, const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen,
+                       leaves.Words[:, ::1] parts, Py_ssize_t member) noexcept nogil:
     """Set the chosen columns of a thread's histogram to zero."""
-    cdef Py_ssize_t c, j, first
+    cdef Py_ssize_t c, j
     for c in range(n_chosen):
         j = chosen[side, c]
-        first = features[layout.OFFSET, j]
-        memset(&parts[member, 2 * first], 0, 2 * (features[layout.OFFSET, j + 1] - first) * sizeof(long long))
+        memset(&parts[member, offsets[j]], 0, (offsets[j + 1] - offsets[j]) * sizeof(leaves.Words))
 
 
-cdef inline void gather(const long long[:, ::1] parts, const unsigned char[:, ::1] used, Py_ssize_t first, Py_ssize_t last,
-                        long long[:, ::1] histograms, Py_ssize_t slot) noexcept nogil:
-    """Write the sum of the histograms of those threads that added rows, from place `first` to `last`."""
+cdef inline void gather(const leaves.Words[:, ::1] parts, const unsigned char[:, ::1] used, Py_ssize_t first,
+                        Py_ssize_t last, leaves.Words[:, ::1] histograms, Py_ssize_t slot) noexcept nogil:
+    """Write the sum of the histograms of those threads that added rows, from bin `first` to `last`."""
     cdef Py_ssize_t member, k
     cdef bint found = False
-    cdef long long *total = &histograms[slot, 0]
+    cdef long long *total = <long long *> &histograms[slot, first]
     cdef const long long *part
     for member in range(parts.shape[0]):
         if not used[member, 0]:
             continue
-        part = &parts[member, 0]
+        part = <const long long *> &parts[member, first]
         if found:
-            for k in range(first, last):
+            for k in range(2 * (last - first)):
                 total[k] += part[k]
         else:
-            for k in range(first, last):
+            for k in range(2 * (last - first)):
                 total[k] = part[k]
         found = True
     if not found:
-        memset(&total[first], 0, (last - first) * sizeof(long long))
+        memset(total, 0, (last - first) * sizeof(leaves.Words))
 
 
-cdef inline void subtract(long long[:, ::1] histograms, Py_ssize_t whole, Py_ssize_t built, Py_ssize_t first,
-                      Py_ssize_t last) noexcept nogil:
-    """Subtract one child's histogram from its parent's, from place `first` to `last`, which leaves the other child's."""
+cdef inline void subtract(leaves.Words[:, ::1] histograms, Py_ssize_t whole, Py_ssize_t built, Py_ssize_t first,
+                          Py_ssize_t last) noexcept nogil:
+    """Subtract one child's histogram from its parent's, from bin `first` to `last`, which leaves the other child's."""
     cdef Py_ssize_t k
-    cdef long long *total = &histograms[whole, 0]
-    cdef const long long *part = &histograms[built, 0]
-    for k in range(first, last):
+    cdef long long *total = <long long *> &histograms[whole, first]
+    cdef const long long *part = <const long long *> &histograms[built, first]
+    for k in range(2 * (last - first)):
         total[k] -= part[k]

@@ -2,18 +2,16 @@
 
 import numpy
 
-from mercer._native.boosting import layout
 
-
-def add_rows(bins, start, words, order, first, last, features, chosen, side, n_chosen, parts, member):
+def add_rows(bins, start, words, order, first, last, offsets, chosen, side, n_chosen, parts, member):
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     histogram = parts[member]
     for k in range(first, last):
         row = start + int(order[k])
         for j in chosen[side, :n_chosen]:
-            place = 2 * (int(features[layout.OFFSET, j]) + int(bins[row, j]))
-            histogram[place] += words[row, 0]
-            histogram[place + 1] += words[row, 1]
+            place = int(offsets[j]) + int(bins[row, j])
+            histogram[place].gradient += words[row].gradient
+            histogram[place].rest += words[row].rest
 
 
 def draw_rows(seed, start, stop, share, drawn):
@@ -25,10 +23,10 @@ def draw_rows(seed, start, stop, share, drawn):
         drawn[row] = ((x ^ (x >> 31)) >> 11) * 2.0**-53 < share
 
 
-def quantise(gradients, output, counts, drawn, start, stop, quanta, words, order, totals, member):
+def quantise(gradients, output, counts, drawn, start, stop, rules, words, order, totals, member):
     """Write the words of the rows from `start` to `stop`, and the places of those drawn; return their number."""
-    kept, shift = 0, int(quanta[layout.COUNT_BITS])
-    scales = quanta[layout.GRADIENT_SCALE], quanta[layout.CURVATURE_SCALE]
+    kept, shift = 0, int(rules[0].count_bits)
+    scales = rules[0].gradient_scale, rules[0].curvature_scale
     for row in range(start, stop):
         # A row with a count stands for that many equal rows, `copies`; of these `taken` were drawn.
         copies = int(counts[row]) if len(counts) else 1
@@ -37,9 +35,10 @@ def quantise(gradients, output, counts, drawn, start, stop, quanta, words, order
             continue
         gradient, curvature = gradients[output, row]
         # The gradient of one copy is quantised and then multiplied, so that copies are exactly equal rows.
-        words[row, 0] = taken * _round_half_up(gradient / copies * scales[0])
-        words[row, 1] = ((taken * _round_half_up(curvature / copies * scales[1])) << shift) + taken
-        totals[member, :2] += words[row]
+        words[row].gradient = taken * _round_half_up(gradient / copies * scales[0])
+        words[row].rest = ((taken * _round_half_up(curvature / copies * scales[1])) << shift) + taken
+        totals[member, 0].gradient += words[row].gradient
+        totals[member, 0].rest += words[row].rest
         order[start + kept] = row - start
         kept += 1
     return kept
@@ -59,18 +58,19 @@ def part_rows(columns, column, start, tables, node, order, first, last, spare, m
     return int(left.sum())
 
 
-def clear(features, chosen, side, n_chosen, parts, member):
+def clear(offsets, chosen, side, n_chosen, parts, member):
     """Set the chosen columns of a thread's histogram to zero."""
-    offsets = features[layout.OFFSET]
     for j in chosen[side, :n_chosen]:
-        parts[member, 2 * offsets[j] : 2 * offsets[j + 1]] = 0
+        parts[member, offsets[j] : offsets[j + 1]] = 0
 
 
 def gather(parts, used, first, last, histograms, slot):
-    """Write the sum of the histograms of those threads that added rows, from place `first` to `last`."""
-    histograms[slot, first:last] = parts[numpy.flatnonzero(used[:, 0]), first:last].sum(axis=0)
+    """Write the sum of the histograms of those threads that added rows, from bin `first` to `last`."""
+    for name in ("gradient", "rest"):
+        histograms[name][slot, first:last] = parts[name][used[:, 0] > 0, first:last].sum(axis=0)
 
 
 def subtract(histograms, whole, built, first, last):
     """Subtract one child's histogram from its parent's, from `first` to `last`, which leaves the other child's."""
-    histograms[whole, first:last] -= histograms[built, first:last]
+    for name in ("gradient", "rest"):
+        histograms[name][whole, first:last] -= histograms[name][built, first:last]

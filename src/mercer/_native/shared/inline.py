@@ -250,5 +250,9 @@ def logsumexp(x):
         return numpy.float64(shift) + log(_add(exp(x - shift)))
 
 
+def mercer_prefetch(place):
+    """Do nothing: a hint to the processor that some memory will be read soon."""
+
+
 def prefetch(x, first, last):
     """Do nothing: a hint to the processor that x[first:last] will be read soon."""

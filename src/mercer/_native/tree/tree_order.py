@@ -257,6 +257,35 @@ def order_nodes(
                 nodes.missing_left[at] = numbers[child, NODE_WEIGHT] > numbers[child + 1, NODE_WEIGHT]
 
 
+def number_nodes(
+    left: cython.const[cython.int][::1],
+    roots: cython.const[cython.int][::1],
+    below: cython.int[::1],
+    places: cython.int[::1],
+):
+    """Write the place of each node of some trees in depth-first order, and the number of nodes from it downwards.
+
+    `left` (nodes,) are left children in the same tree, 0 at a leaf; they come after their parents, and right children
+    are next to them.
+    """
+    t: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    child: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    with cython.nogil:
+        for t in range(roots.shape[0]):
+            stop = roots[t + 1] if t + 1 < roots.shape[0] else left.shape[0]
+            for node in range(stop - 1, roots[t] - 1, -1):
+                child = roots[t] + left[node]
+                below[node] = 1 + below[child] + below[child + 1] if left[node] > 0 else 1
+            places[roots[t]] = roots[t]
+            for node in range(roots[t], stop):
+                child = roots[t] + left[node]
+                if left[node] > 0:
+                    places[child] = places[node] + 1
+                    places[child + 1] = places[node] + 1 + below[child]
+
+
 def sum_levels(
     left: cython.const[cython.int][::1],
     depths: cython.const[cython.longlong][::1],

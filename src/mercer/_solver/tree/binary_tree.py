@@ -7,25 +7,21 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer._native.tree import tree_walk
 from mercer._plain import plain
-from mercer._solver.tree.soundness import check_categories, check_nodes, check_width, ensure_sound
-from mercer._source.namespace import is_sparse_matrix
-from mercer._source.threads import run_numbered
+from mercer._solver.tree.packed_forest import PackedForest, join_trees
+from mercer._solver.tree.soundness import check_categories, check_nodes, ensure_sound
 from mercer._stored import Stored, flags, floats, integers
-from mercer._types import Array, Rows
+from mercer._types import Array
 from mercer.errors import ModelFileError
 
 # The children of a leaf, as in scikit-learn.
 LEAF = -1
 # The feature and the threshold of a leaf, as in scikit-learn.
 UNDEFINED = -2
-# Rows of one native call, which takes well below a millisecond.
-_RUN = 4096
+# Rows up to which threads cost more than they save.
+_FEW_ROWS = 4096
 # Nodes up to which a loop over numbers is faster than some calls of NumPy for each level.
 _FEW_NODES = 512
-# Cells of a sparse matrix that are made dense at a time: 8 MiB.
-_DENSE_CELLS = 2**20
 
 
 @plain
@@ -131,41 +127,24 @@ class BinaryTree:
     def max_depth(self) -> int:
         return int(self.depths.max())
 
-    @cached_property
-    def _packed(self) -> Any:
-        """The arrays that native walks read: features, right children, thresholds, sides and words.
-
-        Categorical splits have 2 added to their side and their index in `words` in the place of the threshold.
-        """
+    def list_arrays(self) -> tuple[Array, ...]:
+        """Return columns, right children, thresholds, sides, words and the starts of categories in them; checked."""
         ensure_sound(self)
-        arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left, self.words
-        if len(self.categories) == 0:
-            return arrays
-        categorical = self.categories >= 0
-        thresholds: Array = np.where(categorical, self.categories, self.threshold)
-        thresholds = thresholds.astype(np.float64)
-        return *arrays[:2], thresholds, (self.missing_go_to_left + 2 * categorical).astype(np.uint8), self.words
+        arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left
+        return *arrays, self.words, self.categories
+
+    @cached_property
+    def _packed(self) -> PackedForest:
+        """The tree in the form that native walks read."""
+        return join_trees([self])
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_packed", "_is_grown", "depths")}
 
     def apply(self, X: Array, threads: int = 1) -> Array:
         """Return the leaf of each row."""
-        leaves = np.empty(X.shape[0], np.int64)
-        packed = self._packed
-        check_width("BinaryTree", X, self.n_features)
         # A few rows are not worth threads.
-        if X.shape[0] <= _RUN and not is_sparse_matrix(X):
-            tree_walk.find_leaves(_prepare_rows(X), *packed, leaves)  # type: ignore[call-arg]
-            return leaves
-        step = _choose_step(X)
-
-        def work(number: int) -> None:
-            part = slice(number * step, (number + 1) * step)
-            tree_walk.find_leaves(_prepare_rows(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
-
-        run_numbered(work, -(-X.shape[0] // step), threads)
-        return leaves
+        return self._packed.find_leaves(X, threads if X.shape[0] > _FEW_ROWS else 1)[:, 0]
 
     def predict(self, X: Array, threads: int = 1) -> Array:
         """Return the value of each row's leaf: (n, n_outputs, max_n_classes), or (n, max_n_classes) for one output."""
@@ -174,15 +153,7 @@ class BinaryTree:
 
     def decision_path(self, X: Array) -> csr_array:
         """Return a sparse matrix (n, node_count) with ones at the nodes on the path of each row."""
-        leaves = self.apply(X)
-        # A path of depth k has k + 1 nodes.
-        ends = np.concatenate([[0], np.cumsum(self.depths[leaves] + 1)])
-        nodes, step = np.empty(ends[-1], np.int64), _choose_step(X)
-        for start in range(0, X.shape[0], step):
-            part = slice(start, start + step)
-            tree_walk.mark_paths(_prepare_rows(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
-        data = np.ones(len(nodes), np.int64)
-        return csr_array((data, nodes, ends), shape=(X.shape[0], self.node_count))
+        return self._packed.find_paths(X, 1)
 
     def compute_feature_importances(self, normalize: bool = True) -> Array:
         """Return how much the splits by each feature lower the impurity, as shares of their sum if `normalize`.
@@ -206,12 +177,3 @@ def _measure_depths(left: list[int], right: list[int]) -> Array:
         if child != LEAF:
             depths[child] = depths[right[node]] = depths[node] + 1
     return np.array(depths, np.int64)
-
-
-def _choose_step(X: Array) -> int:
-    return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if is_sparse_matrix(X) else _RUN
-
-
-def _prepare_rows(X: Rows) -> Array:
-    X = X.toarray() if is_sparse_matrix(X) else X
-    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)

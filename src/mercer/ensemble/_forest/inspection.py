@@ -4,14 +4,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import attribute
+from mercer._solver.tree.packed_forest import PackedForest, join_trees, share_values
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.ensemble._forest.growth import Bootstrap
-from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.errors import DataError
 
@@ -35,8 +35,8 @@ class FittedForest(TreeEnsemble):
         cached = _PACKED.get(self)
         if cached is None or cached[0] is not self.estimators_:
             trees = [member.tree_ for member in self.estimators_]
-            packed = PackedForest.join(trees)
-            for member, tree in zip(self.estimators_, packed.share(trees)):
+            packed = join_trees(trees)
+            for member, tree in zip(self.estimators_, share_values(packed, trees)):
                 member.tree_ = tree
             cached = _PACKED[self] = (self.estimators_, packed)
         return cached[1]
@@ -81,8 +81,8 @@ class FittedForest(TreeEnsemble):
             Where each tree's nodes begin.
         """
         rows = self._check_rows(X)
-        paths = [member.tree_.decision_path(rows) for member in self.estimators_]
-        return hstack(paths).tocsr(), np.concatenate([[0], np.cumsum([path.shape[1] for path in paths])])
+        packed = self._pack()
+        return packed.find_paths(rows, self._threads()), np.concatenate([[0], np.cumsum(packed.sizes, dtype=np.int64)])
 
     def proximity(self, X: Any) -> Array:
         """Return the similarity of rows: the share of trees in which two rows are in one leaf.

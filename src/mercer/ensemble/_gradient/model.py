@@ -19,11 +19,11 @@ from mercer._base.tree_problem import open_problem, read_rules
 from mercer._base.validation import flatten_targets
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
+from mercer._solver.tree.packed_forest import PackedForest, join_trees
 from mercer._source import open_source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, integers, members, part, size, texts
 from mercer._types import Array
-from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.ensemble._gradient.rounds import EarlyStopping, GradientRounds, GradientState, ScoredRows, make_tree_seed
@@ -32,7 +32,7 @@ from mercer.errors import DataError, ParameterError
 from mercer.tree import DecisionTreeRegressor
 
 # The packed trees of each model that has predicted, by score, with the list of trees from which they were made.
-_PACKED: "WeakKeyDictionary[Any, tuple[list[Any], list[PackedForest]]]" = WeakKeyDictionary()
+_PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
 # The parameters that an ensemble passes to its trees.
 _TREE_PARAMETERS = (
     *("min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_depth", "min_impurity_decrease"),
@@ -337,12 +337,12 @@ class GradientModel(TreeEnsemble):
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)
 
-    def _pack(self) -> list[PackedForest]:
-        """Return the trees of each score in a few arrays, joined when first needed."""
+    def _pack(self) -> PackedForest:
+        """Return all trees in a few arrays, joined when first needed."""
         cached = _PACKED.get(self)
         if cached is None or cached[0] is not self._members:
             trees, k = [member.tree_ for member in self._members], self.n_trees_per_iteration_
-            cached = _PACKED[self] = (self._members, [PackedForest.join(trees[output::k]) for output in range(k)])
+            cached = _PACKED[self] = (self._members, join_trees(trees, k))
         return cached[1]
 
     def _score_rows(self, X: Any) -> Array:
@@ -350,8 +350,7 @@ class GradientModel(TreeEnsemble):
         rows = self._check_rows(X)
         threads = self._threads() if rows.shape[0] > 512 else 1
         scores = self._start_scores(rows, InitialModel(self.init_, self._baseline), self._loss_used)
-        for output, forest in enumerate(self._pack()):
-            scores[:, output] += self.learning_rate * forest.sum_leaves(rows, threads)[:, 0]
+        scores += self.learning_rate * self._pack().sum_leaves(rows, threads)
         return scores.astype(self._dtype, copy=False)
 
     def _stage_scores(self, X: Any) -> Iterator[Array]:
@@ -369,7 +368,8 @@ class GradientModel(TreeEnsemble):
         """Return the leaf of each row in each tree (n, rounds, k)."""
         rows = self._check_rows(X)
         check_is_fitted(self)
-        return np.stack([forest.find_leaves(rows, self._threads()) for forest in self._pack()], axis=2)
+        leaves = self._pack().find_leaves(rows, self._threads())
+        return leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
 
     @property
     def feature_importances_(self) -> Array:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mercer._native.records import SPAN, make_records
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
@@ -49,7 +50,7 @@ class BinnedRows:
         Bits that the number of rows takes in the words of a histogram.
     order : (n,)
         The positions of rows in their block, sorted by node.
-    spans : (blocks, nodes, 2)
+    spans : (blocks, nodes), records
         Where the rows of a node begin and end in the order of a block.
     """
 
@@ -72,7 +73,7 @@ class BinnedRows:
         total = self.n if counts is None else int(counts.sum())
         self.shift = max(1, total.bit_length())
         self.order = np.empty(self.n, dtype=np.uint16)
-        self.spans = np.zeros((self.n_blocks, 64, 2), dtype=np.int32)
+        self.spans = make_records((self.n_blocks, 64), SPAN)
 
     def _transpose(self, first: int, last: int) -> None:
         for block in range(first, last):
@@ -101,4 +102,6 @@ class BinnedRows:
 
     def widen(self) -> None:
         """Make room for twice as many nodes."""
-        self.spans = np.concatenate([self.spans, np.zeros_like(self.spans)], axis=1)
+        wider = make_records((self.n_blocks, 2 * self.spans.shape[1]), SPAN)
+        wider[:, : self.spans.shape[1]] = self.spans
+        self.spans = wider

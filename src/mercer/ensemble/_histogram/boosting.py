@@ -19,6 +19,7 @@ from mercer._base.parameter import (
 from mercer._base.randomness import draw_seed
 from mercer._base.validation import few_rows
 from mercer._solver.tree.categories import mark_categorical
+from mercer._solver.tree.packed_forest import PackedForest
 from mercer._source import Source, open_source
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
@@ -32,7 +33,6 @@ from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepa
 from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores
 from mercer.ensemble._histogram.solver import Boosting, BoostingState
 from mercer.ensemble._histogram.stored import BOOSTING
-from mercer.ensemble._histogram.tree import pack_trees
 from mercer.ensemble._histogram.tree_builder import TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
 from mercer.errors import DataError, ModelFileError
@@ -103,7 +103,7 @@ class HistBoosting(HistParameters):
         rows = prepare_rows(source, targets, categorical, self.max_bins, seed, learnt, held_size, held_rows)
         attributes = _list_fixed_attributes(rows, targets, loss, plan, categorical)
         attributes |= {"_frame": frame, "_random_seed": seed}
-        fitted = partial(_list_attributes, bins=rows.bins, n_scores=loss.n_scores)
+        fitted = partial(_list_attributes, n_scores=loss.n_scores)
 
         start = self._find_start(earlier, loss, rows.training, seed)
         limits = self._make_limits(loss, categorical, plan.max_leaf_nodes)
@@ -245,12 +245,10 @@ class HistBoosting(HistParameters):
         return None, open_new_rows(model, rows, ensure_all_finite=False)
 
     def _check_structure(self) -> None:
-        if "_forest" not in vars(self):
+        if "_state" not in vars(self):
             return
-        forest, d = self._forest, self.n_features_in_
-        columns = [(forest.words >> 8) & 0xFFFFFF, *(tree.feature for tree in self._state.trees)]
-        outputs = forest.outputs.max(initial=-1)
-        if any(part.max(initial=-1) >= d for part in columns) or outputs >= len(self._baseline):
+        d, trees = self.n_features_in_, self._state.trees
+        if any(tree.feature.max(initial=-1) >= d for tree in trees) or len(trees) % len(self._baseline):
             raise ModelFileError(
                 f"{type(self).__name__}: its trees must read {d} columns and add to its scores; they do not."
             )
@@ -263,13 +261,16 @@ class HistBoosting(HistParameters):
 
     def _check_fitted(self) -> None:
         # Looking up one name costs a hundredth of scikit-learn's check, which takes as long as half a row.
-        if "_forest" not in vars(self):
+        if "_state" not in vars(self):
             check_is_fitted(self)
+
+    def _pack(self) -> PackedForest:
+        return self._state.pack(self._bins, self.n_trees_per_iteration_)
 
     def _predict(self, X: Any, finish: Callable[[Array], Array]) -> Array:
         """Return ``finish(scores)`` of the scores (n, k) in the rows' own precision; `finish` must be picklable."""
         rows, source = self._open_fitted(X)
-        function = Scores(self._forest, self._baseline, self._categories)
+        function = Scores(self._pack(), self._baseline, self._categories)
         if source is None:
             return finish(function.score_rows(rows).astype(rows.dtype, copy=False))
         return source.map(Predictions(function, source.host_dtype, finish))
@@ -286,8 +287,9 @@ class HistBoosting(HistParameters):
         # Each stage adds the k trees of one round to the scores before.
         rows = source.whole() if source is not None else rows
         scores = np.tile(self._baseline, (len(rows), 1))
-        for stage in range(0, len(self._forest.roots), k):
-            part = Scores(self._forest.select(stage, stage + k), np.zeros(k), self._categories)
+        forest = self._pack()
+        for stage in range(0, len(forest.roots), k):
+            part = Scores(forest.select(stage, stage + k), np.zeros(k), self._categories)
             scores = scores + part.score_rows(rows)
             yield scores.astype(dtype)
 
@@ -309,20 +311,10 @@ class HistBoosting(HistParameters):
         """
         check_is_fitted(self)
         rows, source = self._open_fitted(X)
-        self._check_packed()
-        function = Contributions(Scores(self._forest, self._baseline, self._categories), self._state.trees)
+        function = Contributions(Scores(self._pack(), self._baseline, self._categories), self._state.trees)
         source = open_source(rows, threads=self._threads()) if source is None else source
         parts = source.map(function).astype(source.host_dtype, copy=False)
         return parts[:, 0] if parts.shape[1] == 1 else parts
-
-    def _check_packed(self) -> None:
-        """Raise unless the packed trees are as large as the trees themselves: contributions walk both at once."""
-        sizes = [len(tree.left) for tree in self._state.trees]
-        if not np.array_equal(self._forest.roots, np.cumsum([0, *sizes])[:-1]) or len(self._forest.words) != sum(sizes):
-            raise ModelFileError(
-                f"{type(self).__name__}: its packed trees must be those of its state; a file or an assignment has put "
-                f"others there. Fit the model again."
-            )
 
     @property
     def feature_importances_(self) -> Array:
@@ -370,11 +362,10 @@ def _list_fixed_attributes(
     return attributes | ({} if plan.trials is None else {"budget_trials_": plan.trials})
 
 
-def _list_attributes(state: BoostingState, bins: BinMap, n_scores: int) -> dict[str, Any]:
+def _list_attributes(state: BoostingState, n_scores: int) -> dict[str, Any]:
     """Return the fitted attributes that depend on the trees of a state."""
     return {
         "_state": state,
-        "_forest": pack_trees(state.trees, bins, n_scores),
         "_baseline": np.asarray(state.baseline, dtype=np.float64),
         "train_score_": np.array(state.train_scores),
         "validation_score_": np.array(state.validation_scores),

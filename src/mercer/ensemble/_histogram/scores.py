@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.boosting import boosting_forest, boosting_shares
+from mercer._solver.tree.packed_forest import PackedForest
 from mercer._source import Block
 from mercer._types import Array
-from mercer.ensemble._histogram.tree import BoostedTree, Forest
-from mercer.errors import DataError
+from mercer.ensemble._histogram.tree import BoostedTree, order_nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,13 +18,13 @@ class Scores:
 
     Parameters
     ----------
-    forest : Forest
+    forest : PackedForest
     baseline : (k,)
         The scores without any tree.
     categories : Categories or None
     """
 
-    forest: Forest
+    forest: PackedForest
     baseline: Array
     categories: Any
 
@@ -38,18 +37,7 @@ class Scores:
             X = self.categories.on(X)
         scores = np.empty((len(X), len(self.baseline)))
         scores[:] = self.baseline
-        forest = self.forest
-        # The trees of a damaged file may ask for columns or scores that do not exist.
-        columns, outputs = forest.reach
-        if X.shape[1] < columns or len(self.baseline) < outputs:
-            raise DataError(
-                f"the trees read {columns} columns and add to {outputs} scores; got {X.shape[1]} and "
-                + (f"{len(self.baseline)}. Give rows like those of the fit.")
-            )
-        boosting_forest.add_scores(
-            *(X, forest.words, forest.thresholds, forest.values, forest.sets),
-            *(forest.roots, forest.depths, forest.outputs, scores),
-        )
+        self.forest.add_leaves(X, scores, 1)
         return scores
 
 
@@ -102,15 +90,7 @@ class Contributions:
             X = self.scores.categories.on(X)
         forest, k = self.scores.forest, len(self.scores.baseline)
         counts = np.concatenate([tree.count.astype(np.float64) for tree in self.trees])
-        sizes = np.array([len(tree.left) for tree in self.trees], dtype=np.int32)
-        depth = int(forest.depths.max())
-        # Native code keeps a path of up to depth + 2 entries for each split above a node.
-        room = (depth + 2) * (depth + 3) // 2
-        shares = np.zeros((len(X), k, X.shape[1] + 1))
-        nodes = (forest.words, forest.thresholds, forest.values, counts, forest.sets)
-        path = (np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
-        chosen = np.empty(len(forest.words), np.uint8)
-        boosting_shares.add_shares(X, nodes, (forest.roots, sizes, forest.outputs), chosen, path, shares)
+        shares = forest.sum_shares(X, counts[order_nodes(self.trees)], k)
         # The last column is the mean score: contributions add up to the score.
         shares[:, :, -1] = self.scores.baseline + self._average_trees(k)
         return shares

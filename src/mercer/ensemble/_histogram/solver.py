@@ -2,19 +2,22 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.tree.packed_forest import PackedForest
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
+from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.gradients import Gradients
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.sample import draw_counts, make_row_seed
-from mercer.ensemble._histogram.tree import BoostedTree
+from mercer.ensemble._histogram.tree import BoostedTree, pack_bins, pack_trees
 from mercer.ensemble._histogram.tree_builder import TreeBuilder, TreeLimits
-from mercer.ensemble._histogram.validation import EarlyStopping, ValidationScores, add_tree
+from mercer.ensemble._histogram.validation import EarlyStopping, ValidationScores
 from mercer.ensemble._histogram.workers import Workers
 from mercer.errors import CheckpointError
 
@@ -35,6 +38,16 @@ class BoostingState:
     validation_scores: tuple[float, ...]
     entropy: tuple[int, ...]
     ended: str = ""
+
+    def pack(self, bins: BinMap, n_scores: int) -> PackedForest:
+        """Return the trees in the form that native code reads, which is made when first needed."""
+        packed = vars(self).get("_packed")
+        if packed is None:
+            packed = vars(self)["_packed"] = pack_trees(self.trees, bins, n_scores)
+        return packed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_packed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +87,8 @@ class Boosting:
         """Add rounds to `start`, or to the state at which a fit from the same start was interrupted."""
         state = start if resumed is None else resumed
         self._check_columns(state)
-        k, width = self.loss.n_scores, self.rows.bins.width
-        scores = sum_trees(self.rows.codes, state, k, width)
+        k = self.loss.n_scores
+        scores = sum_trees(self.rows.codes, state, k, self.rows.threads)
         held_out = self._score_validation(state)
         builder = TreeBuilder(self.rows, self.limits)
         with builder.workers.keep_running() if self.overlaps else nullcontext():
@@ -135,11 +148,11 @@ class Boosting:
 
     def _score_validation(self, state: BoostingState) -> ValidationScores | None:
         """Return the validation rows at the scores of a state, or None where there are none."""
-        validation, width = None if self.stopping is None else self.stopping.validation, self.rows.bins.width
+        validation = None if self.stopping is None else self.stopping.validation
         if validation is None:
             return None
-        scores = sum_trees(validation.codes, state, self.loss.n_scores, width)
-        return ValidationScores(validation, scores, width, self.rows.threads)
+        scores = sum_trees(validation.codes, state, self.loss.n_scores, self.rows.threads)
+        return ValidationScores(validation, scores, self.rows.threads)
 
     def _choose_rows(self, workers: Workers, entropy: tuple[int, ...], n_trees: int) -> None:
         """Draw the rows of the round that begins after `n_trees` trees."""
@@ -204,9 +217,9 @@ class Boosting:
         return {"validation_score": state.validation_scores[-1]}
 
 
-def sum_trees(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
+def sum_trees(codes: Array, state: BoostingState, n_scores: int, threads: int) -> Array:
     """Return the scores (n, k) that the baseline and the trees of a state give to binned rows."""
     scores = np.tile(np.asarray(state.baseline, dtype=np.float64), (len(codes), 1))
-    for index, tree in enumerate(state.trees):
-        add_tree(codes, tree, tree.unpack_bins(width), scores, index % n_scores)
+    if state.trees:
+        pack_bins(state.trees, n_scores).add_leaves(codes, scores, threads)
     return scores

@@ -10,7 +10,6 @@ BOOSTING: dict[str, Stored] = {
     "_frame": part("FrameCategories", "none"),
     "_random_seed": integers(low=0),
     "_state": part("BoostingState"),
-    "_forest": part("Forest"),
     **alike(floats("*"), "train_score_", "validation_score_"),
     "n_trees_per_iteration_": size("trees"),
     "_baseline": floats("trees"),

@@ -1,22 +1,24 @@
 """A fitted tree, and how trees are packed so that rows of bins, or of values, pass through them."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.boosting import layout
+from mercer._native.tree import tree_order
 from mercer._plain import plain
-from mercer._solver.tree.soundness import ensure_sound
+from mercer._solver.tree.binary_tree import LEAF
+from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.soundness import ensure_sound, mark_grown
 from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
-from mercer.ensemble._histogram.soundness import check_boosted_nodes, check_packed_nodes
+from mercer.ensemble._histogram.soundness import check_boosted_nodes
 
-# Flags in the lowest byte of a packed node.
-_MISSING_LEFT = 1
-_CATEGORICAL = 2
+_NO_NODES = np.empty(0, np.int32)
+_NO_SETS = np.empty(0, np.int64)
+# Row k has the bits of the first k bins of 256.
+_FIRST_BINS = np.packbits(np.tri(257, 256, -1, np.uint8), axis=1, bitorder="little")
 
 
 @plain
@@ -52,10 +54,10 @@ class BoostedTree:
     count: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "feature": integers("nodes", low=0),
-        "left": integers("nodes", low=0, below="nodes"),
+        "feature": integers("nodes", low=0, dtype="int32"),
+        "left": integers("nodes", low=0, below="nodes", dtype="int32"),
         "threshold": floats("nodes"),
-        "goes_left": integers("nodes, bytes"),
+        "goes_left": integers("nodes, bytes", dtype="uint8"),
         "missing_left": flags("nodes"),
         "value": floats("nodes"),
         "gain": floats("nodes"),
@@ -67,128 +69,115 @@ class BoostedTree:
         """Raise ModelFileError if the nodes are not a tree."""
         check_boosted_nodes(self.left)
 
-    def unpack_bins(self, width: int) -> Array:
-        """Return whether each of `width` bins goes left at each node (nodes, width)."""
-        return np.ascontiguousarray(np.unpackbits(self.goes_left, axis=1, count=width, bitorder="little"))
-
-    @property
-    def depth(self) -> int:
-        """The number of splits from the root to the deepest leaf."""
-        depth = [0] * len(self.left)
-        # Children come after their parents.
-        for node, child in enumerate(self.left.tolist()):
-            if child:
-                depth[child] = depth[child + 1] = depth[node] + 1
-        return max(depth)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_is_grown"}
 
 
-def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
+def read_tree(nodes: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
     """Return the tree that native code has grown.
 
     Parameters
     ----------
-    numbers, reals : (nodes, 11) and (nodes, 6)
-        See mercer._native.boosting.layout.
+    nodes : (nodes,), records
     tables : (nodes, width)
         Which bins go left.
     bins : BinMap
     values : (nodes,)
     """
     # The best split of a leaf may be known too, but it was not made.
-    inner = numbers[:, layout.LEFT] > 0
-    feature = np.where(inner, numbers[:, layout.FEATURE], 0)
-    return BoostedTree(
+    left = nodes["left"]
+    inner = left > 0
+    feature = np.where(inner, nodes["feature"], 0)
+    tree = BoostedTree(
         feature.astype(np.int32),
-        numbers[:, layout.LEFT].astype(np.int32),
+        left.astype(np.int32),
         # Rows with values up to the edge of the bin go left; leaves send every value left.
-        np.where(inner, bins.find_thresholds(feature, numbers[:, layout.BIN]), np.inf),
+        np.where(inner, bins.find_thresholds(feature, nodes["last"]), np.inf),
         np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
-        ~inner | (numbers[:, layout.MISSING_LEFT] > 0),
+        ~inner | (nodes["missing_left"] > 0),
         values,
-        np.where(inner, reals[:, layout.GAIN], 0.0),
-        reals[:, layout.CURVATURE].copy(),
-        numbers[:, layout.COUNT].copy(),
+        np.where(inner, nodes["gain"], 0.0),
+        nodes["curvature"].copy(),
+        nodes["count"].copy(),
     )
+    return mark_grown(tree)
 
 
-@plain
-@dataclass(frozen=True)
-class Forest:
-    """Trees packed for prediction; see mercer._native.boosting.boosting_forest."""
-
-    words: Array
-    thresholds: Array
-    values: Array
-    sets: Array
-    roots: Array
-    depths: Array
-    outputs: Array
-
-    _stored: ClassVar[dict[str, Stored]] = {
-        "words": integers("nodes", low=0, dtype="int64"),
-        "thresholds": floats("nodes", dtype="float64"),
-        "values": floats("nodes", dtype="float64"),
-        "sets": integers("sets, 8", dtype="uint32"),
-        "roots": integers("trees", low=0, below="nodes", dtype="int32"),
-        "depths": integers("trees", low=0, dtype="int32"),
-        "outputs": integers("trees", low=0, dtype="int32"),
-    }
-
-    def check_fields(self) -> None:
-        """Raise ModelFileError if the words do not lead through trees."""
-        check_packed_nodes(self.words, self.thresholds, len(self.sets), self.roots, self.depths)
-
-    @cached_property
-    def reach(self) -> tuple[int, int]:
-        """The columns that rows must have and the scores that trees add to; checks the trees first."""
-        ensure_sound(self)
-        return int(((self.words >> 8) & 0xFFFFFF).max(initial=-1)) + 1, int(self.outputs.max(initial=-1)) + 1
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "reach"}
-
-    def select(self, first: int, stop: int) -> "Forest":
-        """Return the trees from index `first` to before `stop`."""
-        chosen = slice(first, stop)
-        # All trees are checked, once, and stay in place: the chosen ones need no check of their own.
-        reach = self.reach
-        packed = (self.words, self.thresholds, self.values, self.sets)
-        part = Forest(*packed, self.roots[chosen], self.depths[chosen], self.outputs[chosen])
-        vars(part)["reach"] = reach
-        return part
-
-
-def pack_trees(trees: tuple[BoostedTree, ...], bins: BinMap, n_scores: int) -> Forest:
+def pack_trees(trees: tuple[BoostedTree, ...], bins: BinMap, n_scores: int) -> PackedForest:
     """Pack the trees of all rounds; each round has one tree for each score, in order."""
-    sizes = [len(tree.left) for tree in trees]
-    roots = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    words, thresholds, values, sets = [], [], [], [np.zeros((1, 8), np.uint32)]
-    n_sets = 1
-    for tree, root in zip(trees, roots, strict=False):
-        inner = tree.left > 0
-        # A leaf is its own child, so that all rows can take as many steps as the tree is deep.
-        left = root + np.where(inner, tree.left, np.arange(len(tree.left)))
-        by_category = inner & bins.categorical[tree.feature]
-        flags = _MISSING_LEFT * tree.missing_left + _CATEGORICAL * by_category
-        # One 64-bit word: the left child in the upper half, then 24 bits of the column, then the flags.
-        words.append(left << 32 | tree.feature.astype(np.int64) << 8 | flags)
-        threshold = tree.threshold.copy()
-        chosen = np.flatnonzero(by_category)
-        # A split by categories has the index of its set of bins in place of a threshold; set 0 stands for none.
-        threshold[chosen] = n_sets + np.arange(len(chosen))
-        if len(chosen):
-            bits = np.zeros((len(chosen), 32), np.uint8)
-            bits[:, : tree.goes_left.shape[1]] = tree.goes_left[chosen][:, :32]
-            sets.append(bits.view(np.uint32))
-            n_sets += len(chosen)
-        thresholds.append(threshold)
-        values.append(tree.value)
-    return Forest(
-        np.concatenate([*words, np.empty(0, np.int64)]),
-        np.concatenate([*thresholds, np.empty(0)]),
-        np.concatenate([*values, np.empty(0)]),
-        np.concatenate(sets),
-        roots[:-1].astype(np.int32),
-        np.array([tree.depth for tree in trees], dtype=np.int32),
-        (np.arange(len(trees)) % n_scores).astype(np.int32),
+    by_category = [(tree.left > 0) & bins.categorical[tree.feature] for tree in trees]
+    return _pack(trees, [tree.threshold for tree in trees], by_category, n_scores)
+
+
+def pack_bins(trees: tuple[BoostedTree, ...], n_scores: int) -> PackedForest:
+    """Pack trees for rows that are known by their bins."""
+    tables = [tree.goes_left for tree in trees]
+    # The bins that go left are the first ones, unless missing values or categories are among them: then a set.
+    counts = [np.unpackbits(table, axis=1).sum(axis=1, dtype=np.int64) for table in tables]
+    firsts = [_FIRST_BINS[count, : table.shape[1]] for table, count in zip(tables, counts)]
+    in_sets = [(tree.left > 0) & (first != table).any(axis=1) for tree, table, first in zip(trees, tables, firsts)]
+    return _pack(trees, [count - 1.0 for count in counts], in_sets, n_scores)
+
+
+def _pack(trees: tuple[BoostedTree, ...], thresholds: list[Array], in_sets: list[Array], n_scores: int) -> PackedForest:
+    """Pack trees whose splits have these thresholds, or a set of bins where `in_sets`."""
+    for tree in trees:
+        if "_is_grown" not in vars(tree):
+            ensure_sound(tree)
+    sizes = np.array([len(tree.left) for tree in trees], np.int64)
+    roots, total = (np.cumsum(sizes) - sizes).astype(np.int32), int(sizes.sum())
+    # Nodes stand in order of growth; packed, they are numbered depth first.
+    left, places, order = _number_nodes(trees, roots)
+    inner, first = left > 0, np.repeat(roots, sizes)
+    right = np.full(total, LEAF, np.int32)
+    right[inner] = places[(first + left)[inner] + 1] - first[inner]
+    sets, starts = [np.zeros(0, np.int64)], np.full(total, -1)
+    begin = 0
+    for tree, chosen, root in zip(trees, in_sets, roots.tolist()):
+        if chosen.any():
+            words = _make_words(tree.goes_left[chosen])
+            starts[root + np.flatnonzero(chosen)] = begin + words.shape[1] * np.arange(len(words))
+            begin += words.size
+            sets.append(words.ravel())
+    joined: list[Array] = [
+        np.concatenate(parts)[order]
+        for parts in (
+            (_NO_NODES, *(tree.feature for tree in trees)),
+            (right,),
+            (np.empty(0), *thresholds),
+            (np.empty(0, bool), *(tree.missing_left for tree in trees)),
+            (np.empty(0), *(tree.value for tree in trees)),
+        )
+    ]
+    begins = starts[order] if begin else _NO_SETS
+    outputs = np.arange(len(trees)) % n_scores
+    return PackedForest.pack(  # type: ignore[call-arg]
+        sizes, *joined[:4], joined[4][:, None], np.concatenate(sets), begins, outputs
     )
+
+
+def order_nodes(trees: tuple[BoostedTree, ...]) -> Array:
+    """Return the nodes of all trees in the order in which they are packed."""
+    sizes = np.array([len(tree.left) for tree in trees], np.int64)
+    return _number_nodes(trees, (np.cumsum(sizes) - sizes).astype(np.int32))[2]
+
+
+def _number_nodes(trees: tuple[BoostedTree, ...], roots: Array) -> tuple[Array, Array, Array]:
+    """Return the left children of the nodes of all trees, the places of nodes depth first, and the nodes by place."""
+    left = np.concatenate([_NO_NODES, *(tree.left for tree in trees)])
+    below, places, order = np.empty_like(left), np.empty_like(left), np.empty(len(left), np.int64)
+    tree_order.number_nodes(left, roots, below, places)
+    order[places] = np.arange(len(left))
+    return left, places, order
+
+
+def _make_words(tables: Array) -> Array:
+    """Return rows of words as native walks read them: their number, then those of the bins that go left."""
+    # Where missing values go left their bin is the last: bins after the last that goes left go where they go.
+    tables = tables[:, : 1 + int(np.flatnonzero(tables.any(axis=0)).max(initial=0))]
+    n_words = -(-tables.shape[1] // 4)
+    bits = np.zeros((len(tables), 4 * n_words), np.uint8)
+    bits[:, : tables.shape[1]] = tables
+    words = np.empty((len(tables), 1 + n_words), np.int64)
+    words[:, 0], words[:, 1:] = n_words, bits.view("<u4")
+    return words

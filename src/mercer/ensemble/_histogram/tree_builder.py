@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.boosting import layout
+from mercer._native.records import RULES, list_fields, make_records
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.tree import BoostedTree, read_tree
@@ -66,16 +66,11 @@ class TreeBuilder:
 
     def __init__(self, rows: BinnedRows, limits: TreeLimits) -> None:
         self.rows, self.limits = rows, limits
-        # The order of `limits` in mercer._native.boosting.layout. The price of a category, last, depends on the
-        # gradients of a round.
-        self.rules = np.array(
-            [
-                *(limits.l2, limits.min_count, limits.min_curvature, limits.min_category_count, limits.max_depth),
-                *(limits.max_leaves, 0.0),
-            ],
-            dtype=np.float64,
-        )
-        self.workers = Workers(rows, limits.monotone, self.rules)
+        rules = make_records(1, RULES)
+        rules.l2, rules.min_rows, rules.min_curvature = limits.l2, limits.min_count, limits.min_curvature
+        rules.min_category_rows, rules.max_depth = limits.min_category_count, limits.max_depth
+        rules.max_leaves = limits.max_leaves
+        self.workers, self.rules = Workers(rows, limits.monotone, rules), list_fields(rules)
         self.all_columns, self.n_nodes, self.started = np.arange(rows.d), 0, False
         self.restricted = limits.groups is not None or limits.max_features < 1.0
         self.workers.choose_columns(0, self.all_columns)
@@ -95,12 +90,14 @@ class TreeBuilder:
         chance : float
             The gain that a category makes by chance.
         """
-        workers = self.workers
+        workers, rules = self.workers, self.rules
         # Sums below 2**52 are doubles without rounding: equal splits gain the same to the last bit. The curvature
         # shares its word with the count of rows, which takes `shift` bits.
-        for index, scale in enumerate((_find_scale(52, size), _find_scale(min(52, 61 - self.rows.shift), curvature))):
-            workers.scales[index], workers.units[index] = scale, 1.0 / scale
-        self.rules[-1] = self.limits.category_price * chance
+        scale, bend = _find_scale(52, size), _find_scale(min(52, 61 - self.rows.shift), curvature)
+        rules["gradient_scale"], rules["curvature_scale"] = scale, bend
+        rules["gradient_unit"], rules["curvature_unit"] = 1.0 / scale, 1.0 / bend
+        # The price of a category depends on the gradients of a round.
+        rules["category_price"] = self.limits.category_price * chance
         if self.restricted:
             workers.choose_columns(0, self.all_columns)
         workers.start_tree(output, self.direct)
@@ -114,16 +111,16 @@ class TreeBuilder:
 
     def scale_values(self, rate: float) -> Array:
         """Return the values of the nodes of the tree just grown, times `rate`; a root without a split adds nothing."""
-        return rate * self.workers.reals[: self.n_nodes, layout.VALUE] if self.n_nodes > 1 else np.zeros(1)
+        return rate * list_fields(self.workers.nodes)["value"][: self.n_nodes] if self.n_nodes > 1 else np.zeros(1)
 
     def list_leaves(self) -> Array:
         """Return the indices of the leaves of the tree just grown."""
-        return np.flatnonzero(self.workers.numbers[: self.n_nodes, layout.LEFT] == 0)
+        return np.flatnonzero(list_fields(self.workers.nodes)["left"][: self.n_nodes] == 0)
 
     def read(self, values: Array) -> BoostedTree:
         """Return the tree just grown, with these values of its nodes."""
-        nodes, workers = slice(self.n_nodes), self.workers
-        return read_tree(workers.numbers[nodes], workers.reals[nodes], workers.tables[nodes], self.rows.bins, values)
+        nodes, tables = list_fields(self.workers.nodes), self.workers.tables
+        return read_tree(nodes[: self.n_nodes], tables[: self.n_nodes], self.rows.bins, values)
 
 
 class _ColumnChooser:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.boosting import boosting_forest
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets
-from mercer.ensemble._histogram.tree import BoostedTree
+from mercer.ensemble._histogram.tree import BoostedTree, pack_bins
 
 # Rows in a block: a few hundred microseconds of native code and NumPy, so that handing it out costs little.
 _UNIT = 4096
@@ -58,37 +57,28 @@ class ValidationScores:
     rows : RowSet
     scores : (n, k)
         The scores of the trees so far; written to.
-    width : int
-        Bins of the widest column.
     threads : int
     """
 
-    def __init__(self, rows: RowSet, scores: Array, width: int, threads: int) -> None:
-        self.rows, self.scores, self.width, self.threads = rows, scores, width, threads
+    def __init__(self, rows: RowSet, scores: Array, threads: int) -> None:
+        self.rows, self.scores, self.threads = rows, scores, threads
         self.n_blocks = -(-len(rows.y) // _UNIT)
 
     def add_round(self, trees: list[BoostedTree], loss: BoostingLoss) -> float:
         """Add the values of a round's trees to the scores, and return the weighted mean loss."""
         sums, rows = np.empty(self.n_blocks), self.rows
-        tables = [tree.unpack_bins(self.width) for tree in trees]
+        forest = pack_bins(tuple(trees), self.scores.shape[1])
 
         def work(block: int) -> None:
             part = slice(block * _UNIT, (block + 1) * _UNIT)
             scores = self.scores[part]
-            for output, tree in enumerate(trees):
-                add_tree(rows.codes[part], tree, tables[output], scores, output)
+            forest.add_leaves(rows.codes[part], scores, 1)
             values = loss.value(scores, rows.y[part])
             sums[block] = np.sum(values if rows.weight is None else rows.weight[part] * values)
 
         # One call of the threads for both: waking them takes as long as a tree on some thousand rows.
         run_numbered(work, self.n_blocks, self.threads)
         return float(np.sum(sums) / (len(rows.y) if rows.weight is None else np.sum(rows.weight)))
-
-
-def add_tree(codes: Array, tree: BoostedTree, tables: Array, scores: Array, output: int) -> None:
-    """Add the values of a tree to column `output` of the scores (n, k) of binned rows."""
-    rows = np.arange(len(codes))
-    boosting_forest.add_bin_values(codes, rows, tree.feature, tree.left, tables, tree.value, scores, output)
 
 
 def make_state_scorer(

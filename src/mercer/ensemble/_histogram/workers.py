@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
-from mercer._objective import Squared
+from mercer._native.records import COLUMN, NODE, SPAN, SPLIT, TASK, WORDS, make_records
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
@@ -36,60 +37,51 @@ class Workers:
     ----------
     rows : BinnedRows
     monotone : (d,), int32
-    limits : (7,)
-        See mercer._native.boosting.layout.
+    rules : (1,), records
 
     Attributes
     ----------
     allowed : (2, d)
         By which columns each of two children may be split.
-    scales, units : (2,)
-        Factors from a gradient and a curvature to the integer words of a histogram, and their inverses.
-    numbers, reals : (nodes, 11) and (nodes, 6)
-        The nodes of the tree, see mercer._native.boosting.layout.
+    nodes : (nodes,), records
+        The nodes of the tree.
     tables : (nodes, bins)
         Which bins go left.
     grain : int
         Least number of pairs added in one work item: some 10 microseconds.
-    piece : (14,)
-        The piece of work that was offered last, see mercer._native.boosting.layout.
     """
 
     grain = 8192
 
-    def __init__(self, rows: BinnedRows, monotone: Array, limits: Array) -> None:
+    def __init__(self, rows: BinnedRows, monotone: Array, rules: Any) -> None:
         self.rows = rows
-        width, size, d = rows.bins.width, 2 * int(rows.bins.offsets[-1]), rows.d
+        width, size, d = rows.bins.width, int(rows.bins.offsets[-1]), rows.d
         self.n_workers = n_workers = min(rows.threads, max(1, rows.n * d // _SHARE))
-        # Quanta of gradient and curvature in one unit of each, the inverse, and the bits that count rows.
-        quanta = np.array([0.0, 0.0, 0.0, 0.0, rows.shift])
-        self.scales, self.units = quanta[:2], quanta[2:4]
-        # The rows of `features` that mercer._native.boosting.layout names.
-        features = np.zeros((4, d + 1), np.int32)
-        features[0], features[1, :d], features[2, :d] = rows.bins.offsets, rows.bins.categorical, monotone
-        features[3] = monotone.any()
+        offsets, features = rows.bins.offsets.astype(np.int32), make_records(d, COLUMN)
+        features.categorical, features.direction = rows.bins.categorical, monotone
+        rules.bounded, rules.count_bits = monotone.any(), rows.shift
+        facts = offsets, features, rules
         self.allowed, self._chosen = np.ones((2, d), np.uint8), np.empty((2, d), np.int32)
-        self._n_chosen, self._question = np.empty(2, np.int64), np.zeros(6, np.int64)
-        nodes, best, cuts = np.empty((2, 6)), np.empty((2, d)), np.empty((2, d), np.int64)
+        self._n_chosen, splits = np.empty(2, np.int64), make_records((2, d), SPLIT)
         sums, sorted_bins = np.empty((n_workers, 4, width)), np.empty((n_workers, width), np.int32)
         # Each thread writes to cache lines of its own; so are the words of `control` apart from other data.
-        used, totals = np.zeros((n_workers, 64), np.uint8), np.zeros((n_workers, 8), np.int64)
-        self.piece, control = np.zeros(14, np.int64), np.zeros(48 + 8 * n_workers, np.int64)[8:-8]
+        used, totals = np.zeros((n_workers, 64), np.uint8), make_records((n_workers, 4), WORDS)
+        task, control = make_records(1, TASK), np.zeros(48 + 8 * n_workers, np.int64)[8:-8]
         self.tasks = boosting_growth.TreeTasks(
-            (rows.codes, rows.columns, rows.counts, np.empty((rows.n, 2), np.int64), rows.order),
-            (features, limits, quanta),
+            (rows.codes, rows.columns, rows.counts, make_records(rows.n, WORDS, fill=False), rows.order),
+            facts,
             (
-                *(np.empty((n_workers, size), np.int64), np.empty((n_workers, rows.unit), np.uint16)),
+                *(make_records((n_workers, size), WORDS, fill=False), np.empty((n_workers, rows.unit), np.uint16)),
                 *(sums, sorted_bins, used, totals),
             ),
-            (nodes, self.allowed, best, cuts, self._chosen, self._n_chosen),
-            *(self.piece, control, rows.unit),
+            (self.allowed, splits, self._chosen, self._n_chosen),
+            *(task, control, rows.unit),
         )
         self.leader = boosting_leaves.TreeLeader(
-            (features, limits, quanta),
+            facts,
             (sums, sorted_bins, used, totals),
-            (nodes, self.allowed, best, cuts, self._n_chosen),
-            *(self._question, self.piece, control, (rows.n, rows.n_blocks, self.grain)),
+            (self.allowed, splits, self._n_chosen),
+            *(task, control, (rows.n, rows.n_blocks, self.grain)),
         )
         self._running, self._drawn = False, _EVERY_ROW
         self._prepare(width, size)
@@ -98,17 +90,17 @@ class Workers:
 
     def _prepare(self, width: int, size: int) -> None:
         """Allocate the tables of a tree; pages that nothing is written to take no memory yet."""
-        nodes = self.rows.spans.shape[1]
-        self.numbers, self.reals = np.zeros((nodes, 11), np.int64), np.zeros((nodes, 6))
-        self.tables, self._queue = np.zeros((nodes, width), np.uint8), np.zeros(nodes, np.int32)
-        self.histograms, self._free = np.empty((32, size), np.int64), np.zeros(32, np.int32)
+        count = self.rows.spans.shape[1]
+        self.nodes, self._queue = make_records(count, NODE), np.zeros(count, np.int32)
+        self.tables = np.zeros((count, width), np.uint8)
+        self.histograms, self._free = make_records((32, size), WORDS, fill=False), np.zeros(32, np.int32)
         self._hold(len(self._free))
 
     def _hold(self, n_free: int) -> None:
         # Safe while threads run: they read these arrays only while they have a work item.
-        walks = np.empty((self.n_workers, 2, len(self.numbers)), np.int32)
-        self.tasks.hold_nodes(self.rows.spans, self.numbers, self.tables, walks, self.histograms)
-        self.leader.hold_nodes(self.numbers, self.reals, self.tables, self._queue)
+        walks = make_records((self.n_workers, len(self.nodes)), SPAN, fill=False)
+        self.tasks.hold_nodes(self.rows.spans, self.nodes, self.tables, walks, self.histograms)
+        self.leader.hold_nodes(self.nodes, self.tables, self._queue)
         self.leader.hold_histograms(self.histograms, self._free, n_free)
 
     def _widen(self) -> None:
@@ -117,14 +109,13 @@ class Workers:
         # All slots of histograms are taken: double them, and list the new ones as free.
         if n_free == 0:
             count, size = self.histograms.shape
-            more = np.empty((2 * count, size), np.int64)
+            more = make_records((2 * count, size), WORDS, fill=False)
             more[:count] = self.histograms
             self.histograms, self._free, n_free = more, np.empty(2 * count, np.int32), count
             self._free[:count] = np.arange(count, 2 * count)
         else:
             self.rows.widen()
-            self.numbers, self.reals = _double(self.numbers), _double(self.reals)
-            self.tables, self._queue = _double(self.tables), _double(self._queue)
+            self.nodes, self.tables, self._queue = _double(self.nodes), _double(self.tables), _double(self._queue)
         self._hold(n_free)
 
     @contextmanager
@@ -196,7 +187,7 @@ class Workers:
         self.finish()
         if leader.make_root():
             if choose is not None:
-                choose(*self._question[:5].tolist())
+                self._choose(choose)
             self._search(direct)
         # The leader names the next step: split a leaf with or without a search, or make room first.
         while (step := leader.open_leaf()) != 0:
@@ -204,16 +195,21 @@ class Workers:
                 self._widen()
                 continue
             if step == _SEARCH and choose is not None:
-                choose(*self._question[:5].tolist())
+                self._choose(choose)
             leader.offer_split()
             self.finish()
             if step == _SEARCH:
                 self._search(direct)
-        return int(self._question[5])
+        return int(leader.n_nodes)
+
+    def _choose(self, choose: Callable[..., None]) -> None:
+        """Choose the columns that are searched for the children of the node opened last."""
+        leader = self.leader
+        choose(leader.parent, leader.left, leader.column, leader.left_wanted, leader.right_wanted)
 
     def _search(self, direct: bool) -> None:
         """Find the best split of each child that may be split."""
-        wanted = self._question[3:5].tolist()
+        wanted = self.leader.left_wanted, self.leader.right_wanted
         if not direct:
             self.leader.offer_search(*wanted)
             self.finish()
@@ -234,7 +230,7 @@ class Workers:
         values : (nodes,) or None
             What the nodes of the tree just grown add to its score.
         loss : int
-            The loss whose gradients are computed, by its number in ``row_losses``; 0 for none.
+            The loss whose gradients are computed, by its number in ``slopes``; 0 for none.
         """
         self.tasks.hold_values(_NO_VALUES if values is None else values)
         self.leader.offer_scores(loss, self._n_scores)
@@ -247,4 +243,6 @@ class Workers:
 
 def _double(table: Array) -> Array:
     """Return a copy with as many rows of zeros below."""
-    return np.concatenate([table, np.zeros_like(table)])
+    wider = np.zeros_like(table, shape=(2 * len(table), *table.shape[1:]))
+    wider[: len(table)] = table
+    return wider

@@ -7,25 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma
 
-from mercer._base.validation import sum_is_finite
-from mercer._native.isolation import isolation_walk
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
-from mercer._solver.tree.soundness import are_depths, check_tree_list, check_width, ensure_sound
+from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.soundness import are_depths, check_tree_list, ensure_sound
 from mercer._source import Block
-from mercer._source.namespace import is_sparse_matrix
-from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, floats, integers, numbers
 from mercer._types import Array, Rows
-from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.errors import ModelFileError
-
-# Trees of at most this depth are made complete for many rows: up to 96 KiB each.
-_COMPLETE_DEPTH = 12
-# Rows from which it pays to make trees complete, which takes about as long as scoring these rows without.
-_FEW_ROWS = 512
-# Rows of one call, which takes about a millisecond for 100 trees.
-_RUN = 1024
 
 
 def average_path_length(n_samples: Any) -> Array:
@@ -127,60 +116,12 @@ class IsolationTrees:
     def packed(self) -> PackedForest:
         """The trees in the form that native code reads."""
         ensure_sound(self)
-        roots = (np.cumsum(self.sizes) - self.sizes).astype(np.int32)
-        words, values = np.zeros(0, np.int64), self.path_lengths[:, None]
-        return PackedForest(roots, self.features, self.rights, self.thresholds, self.sides, words, values)
-
-    @cached_property
-    def complete(self) -> tuple[Array, Array, Array] | None:
-        """Features and thresholds (trees, 2^depth - 1), and path lengths (trees, 2^depth), of complete trees.
-
-        A leaf above the last level becomes a subtree that sends every row left, to its own length. None where trees
-        are so deep that complete ones would be much larger.
-        """
-        ensure_sound(self)
-        depth = int(self.depths.max())
-        if depth > _COMPLETE_DEPTH:
-            return None
-        n_trees, inner = len(self), 2**depth - 1
-        features = np.zeros((n_trees, inner), np.int32)
-        thresholds, lengths = np.full((n_trees, inner), np.inf), np.zeros((n_trees, inner + 1))
-        tree, roots = np.arange(n_trees), np.cumsum(self.sizes) - self.sizes
-        node, place = roots, np.zeros(n_trees, np.int64)
-        for level in range(depth + 1):
-            is_leaf = self.rights[node] == LEAF
-            # The leftmost descendant, on the last level, of a leaf at this place.
-            last = ((place[is_leaf] + 1) << (depth - level)) - 1 - inner
-            lengths[tree[is_leaf], last] = self.path_lengths[node[is_leaf]]
-            tree, node, place = tree[~is_leaf], node[~is_leaf], place[~is_leaf]
-            features[tree, place], thresholds[tree, place] = self.features[node], self.thresholds[node]
-            # The left child is the next node; right children are numbered within their tree.
-            children = node + 1, roots[tree] + self.rights[node]
-            tree, node = np.concatenate([tree, tree]), np.concatenate(children)
-            place = np.concatenate([2 * place + 1, 2 * place + 2])
-        return features, thresholds, lengths
+        arrays = self.features, self.rights, self.thresholds, self.sides, self.path_lengths[:, None]
+        return PackedForest.pack(self.sizes, *arrays, np.zeros(0, np.int64))
 
     def sum_paths(self, X: Rows, threads: int) -> Array:
         """Return the sum over the trees of the path length of each row."""
-        n = X.shape[0]
-        check_width("IsolationTrees", X, self.n_features)
-        # For a few rows the completion of the trees costs more than it saves.
-        complete = self.complete if n > _FEW_ROWS and not is_sparse_matrix(X) else None
-        if complete is None:
-            return self.packed.sum_leaves(X, threads)[:, 0]
-        sums = np.zeros(n)
-
-        def run(number: int) -> None:
-            part = slice(number * _RUN, (number + 1) * _RUN)
-            rows = np.ascontiguousarray(X[part])
-            if sum_is_finite(rows):
-                isolation_walk.add_path_lengths(rows, *complete, sums[part])
-            else:
-                # Missing values: their side is stored in the other form of the trees.
-                sums[part] = self.packed.sum_leaves(rows, 1)[:, 0]
-
-        run_numbered(run, -(-n // _RUN), threads)
-        return sums
+        return self.packed.sum_leaves(X, threads)[:, 0]
 
     def mean_path(self, first: int = 0) -> float:
         """Return the mean path of the sampled rows of the trees from number `first` on."""

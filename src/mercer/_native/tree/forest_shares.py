@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Shapley values of trees: how much each column moves a row's score from the mean over the training rows.
 
 The values are exact for the game in which a row goes down both sides of a split by a column outside the coalition,
@@ -8,27 +9,30 @@ each size; a column is added or removed in O(depth).
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.mercer._native.tree import packed_nodes
+else:
+    from mercer._native.tree import packed_nodes
+
 
 @cython.cclass
 class Forest:
-    """Packed trees, see boosting_forest: nodes, the training rows that came by each, and root, size, score of each
-    tree.
+    """Packed trees: nodes, the weight of the training rows that came by each, and root, size and output of each tree.
 
     `chosen` says for one row whether it goes left at each node.
     """
 
+    nodes: cython.const[packed_nodes.Node][::1]
     words: cython.const[cython.longlong][::1]
-    thresholds: cython.const[cython.double][::1]
-    values: cython.const[cython.double][::1]
-    counts: cython.const[cython.double][::1]
-    sets: cython.const[cython.uint][:, ::1]
+    values: cython.const[cython.double][:, ::1]
+    weights: cython.const[cython.double][::1]
     roots: cython.const[cython.int][::1]
     sizes: cython.const[cython.int][::1]
     outputs: cython.const[cython.int][::1]
     chosen: cython.uchar[::1]
 
     def __init__(self, nodes, trees, chosen):
-        self.words, self.thresholds, self.values, self.counts, self.sets = nodes
+        self.nodes, self.words, self.values, self.weights = nodes
         self.roots, self.sizes, self.outputs = trees
         self.chosen = chosen
 
@@ -37,24 +41,9 @@ class Forest:
     @cython.exceptval(check=False)
     def choose(self, tree: cython.Py_ssize_t, x: cython.const[cython.double][::1]) -> cython.void:
         """Write whether a row goes left at each node of a tree."""
-        node: cython.Py_ssize_t
-        value: cython.double
-        category: cython.int
         for node in range(self.roots[tree], self.roots[tree] + self.sizes[tree]):
-            # The packed word: bits 8 to 31 are the column, bit 0 says that missing values go left, bit 1 that it has
-            # categories.
-            value = x[(self.words[node] >> 8) & 0xFFFFFF]
-            if value != value:
-                self.chosen[node] = self.words[node] & 1
-            elif self.words[node] & 2:
-                category = cython.cast(cython.int, value)
-                self.chosen[node] = (
-                    # Of a categorical split the threshold is the row of `sets`; bit c of that row says whether category
-                    # c goes left.
-                    self.sets[cython.cast(cython.Py_ssize_t, self.thresholds[node]), category >> 5] >> (category & 31)
-                ) & 1
-            else:
-                self.chosen[node] = 1 if value <= self.thresholds[node] else 0
+            value: cython.double = x[self.nodes[node].mark >> packed_nodes.COLUMN_SHIFT]
+            self.chosen[node] = 1 - packed_nodes.find_right(value, node, self.nodes, self.words)
 
 
 @cython.cclass
@@ -155,29 +144,23 @@ def _descend(
     zero: cython.double,
     one: cython.double,
     column: cython.int,
-    shares: cython.double[::1],
+    shares: cython.double[:, ::1],
 ) -> cython.void:
     """Extend the path at `before`, of `depth` columns, by `column`; add the shares of all leaves below `node`."""
     first: cython.Py_ssize_t = before + depth
-    i: cython.Py_ssize_t
-    left: cython.Py_ssize_t = forest.words[node] >> 32
-    hot: cython.Py_ssize_t
-    child: cython.Py_ssize_t
-    asked: cython.int
     known_zero: cython.double = 1.0
     known_one: cython.double = 1.0
     path.copy(before, first, depth)
     path.extend(first, depth, zero, one, column)
-    # A leaf is its own child.
-    if left == node:
+    if not forest.nodes[node].mark & packed_nodes.SPLIT:
         for i in range(1, depth + 1):
-            shares[path.columns[first + i]] += (
-                path.remove(first, depth, i, 1) * (path.ones[first + i] - path.zeros[first + i]) * forest.values[node]
-            )
+            part = path.remove(first, depth, i, 1) * (path.ones[first + i] - path.zeros[first + i])
+            for k in range(forest.values.shape[1]):
+                shares[k, path.columns[first + i]] += part * forest.values[node, k]
         return
-    asked = (forest.words[node] >> 8) & 0xFFFFFF
-    # The child that the row goes to, before the other one.
-    hot = left if forest.chosen[node] else left + 1
+    asked: cython.int = forest.nodes[node].mark >> packed_nodes.COLUMN_SHIFT
+    left: cython.Py_ssize_t = node + 1
+    right: cython.Py_ssize_t = node + 1 + forest.nodes[node].skip
     for i in range(1, depth + 1):
         # A column counts once, however often the path splits by it: its earlier shares are taken off the path and
         # multiplied into the new ones.
@@ -188,8 +171,9 @@ def _descend(
             depth -= 1
             break
     for i in range(2):
-        child = hot if i == 0 else 2 * left + 1 - hot
-        zero = known_zero * forest.counts[child] / forest.counts[node]
+        # The child that the row goes to, before the other one.
+        child: cython.Py_ssize_t = left if (i == 0) == (forest.chosen[node] == 1) else right
+        zero = known_zero * forest.weights[child] / forest.weights[node]
         _descend(child, forest, path, first, depth + 1, zero, known_one if i == 0 else 0.0, asked, shares)
 
 
@@ -203,7 +187,7 @@ def _add_row(
     tree: cython.Py_ssize_t
     for tree in range(forest.roots.shape[0]):
         forest.choose(tree, x)
-        _descend(forest.roots[tree], forest, path, 0, 0, 1.0, 1.0, -1, shares[forest.outputs[tree]])
+        _descend(forest.roots[tree], forest, path, 0, 0, 1.0, 1.0, -1, shares[forest.outputs[tree] :])
 
 
 def add_shares(
@@ -213,15 +197,14 @@ def add_shares(
 
     Parameters
     ----------
-    nodes : words, thresholds, values, counts, each (nodes,), sets
-        As in boosting_forest; `counts` are the training rows that came by.
+    nodes : nodes (nodes,), words, values (nodes, k), weights (nodes,)
+        As in ``forest_walk``; `weights` are those of the training rows that came by.
     trees : roots, sizes, outputs, each (trees,)
-        Root, number of nodes, and score of each tree.
+        Root, number of nodes, and first output of each tree.
     chosen : (nodes,), scratch
     path : weights, zeros, ones, columns
         Scratch for a path of the greatest depth D at every depth: (D + 2)(D + 3) / 2 each.
     """
-    i: cython.Py_ssize_t
     forest: Forest = Forest(nodes, trees, chosen)
     scratch: Path = Path(*path)
     with cython.nogil:
