@@ -11,6 +11,7 @@ import pytest
 from mercer._native import records
 from mercer._native.boosting import leaves
 from mercer._native.records import COLUMN, NODE, RULES, SPAN, SPLIT, TASK, WORDS, make_records
+from mercer._objective import Exponential, Logistic, Poisson, Softmax, Squared
 from mercer._statistic.statistic import fold_sums
 
 UNIT = 32

@@ -19,11 +19,11 @@ by a class, since a thread must find those of every task.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.boosting import gains, layout, slopes
+    from cython.cimports.mercer._native.boosting import gains, leaves, slopes
     from cython.cimports.mercer._native.boosting import words as pairs
     from cython.cimports.mercer._native.shared import team, team_items
 else:
-    from mercer._native.boosting import gains, layout, slopes
+    from mercer._native.boosting import gains, leaves, slopes
     from mercer._native.boosting import words as pairs
     from mercer._native.shared import team, team_items
 
@@ -292,6 +292,6 @@ class TreeTasks:
             )  # fmt: skip
         if self.task[0].loss > 0:
             slopes.compute_loss(
-                cython.cast(cython.int, self.task[0].loss), self.scores, self.y, self.weight, start, stop,
-                self.gradients, self.losses, block,
+                cython.cast(cython.int, self.task[0].loss), self.shape, self.flat, self.scores, self.y,
+                self.weight, start, stop, self.gradients, self.losses[block],
             )  # fmt: skip

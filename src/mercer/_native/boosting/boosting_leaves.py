@@ -8,10 +8,10 @@ step: a split takes some microseconds of the leader's time in all.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.boosting import gains, layout, leaves
+    from cython.cimports.mercer._native.boosting import gains, leaves
     from cython.cimports.mercer._native.shared import team
 else:
-    from mercer._native.boosting import gains, layout, leaves
+    from mercer._native.boosting import gains, leaves
     from mercer._native.shared import team
 
 # What follows after a leaf was opened: nothing, since no leaf is left to split; split its rows; split them and search
@@ -170,7 +170,7 @@ class TreeLeader:
             self._release(slot)
         if self.task[0].build >= 0:
             work += self._bound_rows(self.left + small) * self.n_chosen[0]
-        self._offer(layout.SPLIT_ROWS, work)
+        self._offer(leaves.SPLIT_ROWS, work)
 
     def offer_child(self, side: cython.Py_ssize_t):
         """Offer the rows of one child, to be added to a histogram of their own."""

@@ -13,7 +13,7 @@ argument is free, that of an attribute counts references in memory that all thre
 import cython
 import numpy
 
-from mercer._native.boosting import layout, leaves
+from mercer._native.boosting import leaves
 
 # Ways of a split: the bins up to one go left, or these and the missing values, or the lowest categories, or the
 # highest ones.

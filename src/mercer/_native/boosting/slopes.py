@@ -8,7 +8,7 @@ and of the curvatures, all weighted.
 
 import cython
 
-from mercer._native.boosting import layout
+from mercer._native.boosting import leaves
 from mercer._native.boosting import words as pairs
 from mercer._native.shared import inline as elementary
 from mercer._native.shared import row_losses

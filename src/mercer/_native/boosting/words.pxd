@@ -1,6 +1,6 @@
 # Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin. leaves.py has the records.
 
-from mercer._native.boosting cimport layout
+from mercer._native.boosting cimport leaves
 
 cdef extern from *:
     """

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
 from mercer._native.records import COLUMN, NODE, SPAN, SPLIT, TASK, WORDS, make_records
+from mercer._objective import Squared
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
