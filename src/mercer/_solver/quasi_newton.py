@@ -57,7 +57,7 @@ def step_by_memory(
     """Take one step of L-BFGS; return the place reached and what is remembered then.
 
     A memory that misleads is dropped. The place is None where the gradient itself leads to no lower one. `first` gives
-    the first length tried along a direction of which no scale is known: the gradient.
+    the first length tried along the gradient, whose scale is not known.
     """
     while True:
         direction = -inverse_product(steps, changes, place.gradient)

@@ -44,12 +44,21 @@ class _Draw:
         mass = self.mass(block)
         ends = xp.cumulative_sum(xp.astype(mass, block.wide, copy=False))
         drawn = xp.searchsorted(ends, xp.astype(self.places, block.wide, copy=False), side="right")
-        # Rounding may lead past the last row of positive mass, or to a row without mass: take the next possible row.
-        possible = xp.nonzero(mass > 0)[0]
-        places = xp.searchsorted(possible, xp.astype(drawn, possible.dtype, copy=False))
-        chosen = xp.take(possible, xp.clip(places, None, possible.shape[0] - 1))
+        chosen = drawn if block.is_native and _all_positive(mass, drawn) else _take_possible(xp, mass, drawn)
         rows = block.X[chosen].toarray() if block.is_sparse else xp.take(block.X, chosen, axis=0)
         return chosen + block.start, rows
+
+
+def _all_positive(mass: Array, drawn: Array) -> bool:
+    """Return whether all indices are those of rows with a mass; asking takes less time than to look for such rows."""
+    return bool(np.maximum.reduce(drawn) < len(mass) and np.minimum.reduce(mass[drawn]) > 0)
+
+
+def _take_possible(xp: Any, mass: Array, drawn: Array) -> Array:
+    """Return the next row of positive mass: rounding may lead past the last one, or to a row without mass."""
+    possible = xp.nonzero(mass > 0)[0]
+    places = xp.searchsorted(possible, xp.astype(drawn, possible.dtype, copy=False))
+    return xp.take(possible, xp.clip(places, None, possible.shape[0] - 1))
 
 
 @dataclass(frozen=True, eq=False)
