@@ -154,7 +154,7 @@ class Tweedie(_LogMean):
 
     @property
     def native(self) -> int:  # type: ignore[override]
-        return {1: row_losses.POISSON, 2: row_losses.GAMMA}.get(self.power, row_losses.TWEEDIE)
+        return {1.0: row_losses.POISSON, 2.0: row_losses.GAMMA}.get(self.power, row_losses.TWEEDIE)
 
     @property
     def is_convex(self) -> bool:  # type: ignore[override]

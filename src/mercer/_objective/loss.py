@@ -63,8 +63,8 @@ class Loss:
     # Whether Newton steps suit the loss: it bends everywhere, and by no less far from its minimum than near to it.
     takes_newton: ClassVar[bool] = True
     # The least number that a target may be, and whether targets must be above it.
-    least_target: float = -np.inf
-    above_least: bool = False
+    least_target: ClassVar[float] = -np.inf
+    above_least: ClassVar[bool] = False
     n_scores: Any = 1
 
     def __init_subclass__(cls, **options: Any) -> None:

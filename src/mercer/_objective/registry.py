@@ -20,7 +20,7 @@ def find_loss(loss: Any, **settings: float) -> Loss:
     if isinstance(loss, Loss):
         return loss
     kind = LOSS_CLASSES[loss]
-    return kind(**{name: settings[name] for name in _list_parameters(kind) if name in settings})
+    return kind(**{name: settings[name] for name in _list_parameters(kind) if name in settings})  # type: ignore[arg-type]
 
 
 @cache

@@ -86,8 +86,10 @@ class Workers:
         )
         self._running, self._drawn = False, _EVERY_ROW
         self._prepare(width, size)
-        empty = (np.empty(shape) for shape in ((0, 0, 2), (0, 0), 0, 0, (0, 0)))
-        self.follow_scores(*empty, BoostingLoss(Squared()))
+        nothing = np.empty(0)
+        self.follow_scores(
+            np.empty((0, 0, 2)), np.empty((0, 0)), nothing, nothing, np.empty((0, 0)), BoostingLoss(Squared())
+        )
 
     def _prepare(self, width: int, size: int) -> None:
         """Allocate the tables of a tree; pages that nothing is written to take no memory yet."""
