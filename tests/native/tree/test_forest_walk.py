@@ -47,13 +47,13 @@ def find_leaf(tree, row):
 
 
 def walk(native, packed, X, sums=None, leaves=None, deep=False):
-    roots, depths, *others = packed._arrays
+    roots, depths, outputs, nodes, *others = packed._arrays
     # Eight go down together: groups that are full, and a last one that is not.
     scratch = np.empty(8, np.int64), np.empty(8, np.int32)
     none = np.empty((0, 0)), np.empty((0, 0), np.int64)
     depths = np.full_like(depths, -1) if deep else depths
     kept = none[0] if sums is None else sums, none[1] if leaves is None else leaves
-    native.walk(X, roots, depths, *others, *scratch, *kept)
+    native.walk(X, roots, depths, outputs, nodes.view(np.recarray), *others, *scratch, *kept)
 
 
 @pytest.mark.parametrize("real", [np.float64, np.float32])
@@ -99,7 +99,7 @@ def test_paths_hold_every_node_from_the_root_to_the_leaf(forest_walk, forest):
     expected = [[root + node for tree, root in zip(trees, roots) for node in find_leaf(tree, row)] for row in X]
     ends = np.cumsum([0, *map(len, expected)])
     paths = np.empty(ends[-1], np.int64)
-    forest_walk.mark_paths(X, packed.roots, packed.nodes, packed.words, ends[:-1], paths)
+    forest_walk.mark_paths(X, packed.roots, packed.nodes.view(np.recarray), packed.words, ends[:-1], paths)
     np.testing.assert_array_equal(paths, np.concatenate(expected))
     np.testing.assert_array_equal(packed.find_paths(X, 1).indices, paths)
 

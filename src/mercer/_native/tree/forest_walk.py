@@ -19,6 +19,72 @@ real = cython.fused_type(cython.uchar, cython.float, cython.double)
 FEW = cython.declare(cython.Py_ssize_t, 32)
 # Nodes of all trees that stay in a cache: 1 MiB.
 CACHED = cython.declare(cython.Py_ssize_t, 65536)
+# The deepest trees down which all rows take equally many steps; in deeper ones many rows have arrived long before the
+# last.
+SHALLOW = cython.declare(cython.int, 6)
+# The deepest of those with few nodes, which are at hand.
+SMALL_DEPTH = cython.declare(cython.int, 16)
+# Few nodes of a tree.
+FEW_NODES = cython.declare(cython.Py_ssize_t, 512)
+NAN = cython.declare(cython.double, float("nan"))
+
+
+def pack_nodes(
+    columns: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    missing_left: cython.const[cython.uchar][::1],
+    starts: cython.const[cython.longlong][::1],
+    roots: cython.const[cython.int][::1],
+    levels: cython.int[::1],
+    nodes: packed_nodes.Node[::1],
+    depths: cython.int[::1],
+) -> cython.int:
+    """Write the nodes of trees and the steps that rows take in each, see `walk`; return the last column.
+
+    Parameters
+    ----------
+    columns, rights, thresholds, missing_left : (nodes,)
+        The right child in the same tree, -1 at a leaf.
+    starts : (nodes,), or empty
+        Where the set of categories begins that go left; -1 for a numeric split.
+    roots : (trees,)
+    levels : (nodes of the largest tree,), scratch
+    nodes : (nodes,), written
+    depths : (trees,), written
+    """
+    last: cython.int = -1
+    stop: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    deepest: cython.int
+    right: cython.int
+    with cython.nogil:
+        for t in range(roots.shape[0]):
+            stop = roots[t + 1] if t + 1 < roots.shape[0] else columns.shape[0]
+            levels[0] = deepest = 0
+            for node in range(roots[t], stop):
+                place = node - roots[t]
+                right = rights[node]
+                if right < 0:
+                    nodes[node].threshold = NAN
+                    nodes[node].mark = 0
+                    nodes[node].skip = -1
+                    continue
+                levels[place + 1] = levels[right] = levels[place] + 1
+                deepest = max(deepest, levels[right])
+                last = max(last, columns[node])
+                nodes[node].threshold = thresholds[node]
+                nodes[node].mark = columns[node] << packed_nodes.COLUMN_SHIFT
+                nodes[node].mark += packed_nodes.SPLIT + missing_left[node]
+                nodes[node].skip = right - cython.cast(cython.int, place) - 1
+                if starts.shape[0] > 0 and starts[node] >= 0:
+                    nodes[node].threshold = cython.cast(cython.double, starts[node])
+                    nodes[node].mark += packed_nodes.CATEGORICAL
+            depths[t] = -1
+            if deepest <= SHALLOW or (deepest <= SMALL_DEPTH and stop - roots[t] <= FEW_NODES):
+                depths[t] = deepest
+    return last
 
 
 @cython.cfunc

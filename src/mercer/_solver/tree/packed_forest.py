@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer._native.records import PACKED_NODE, list_fields, make_records
+from mercer._native.records import PACKED_NODE, lend
 from mercer._native.tree import forest_shares, forest_walk
 from mercer._solver.tree.soundness import check_width
 from mercer._source.namespace import is_sparse_matrix
@@ -16,25 +16,17 @@ from mercer._types import Array, Rows
 
 # In the mark of a node, see packed_nodes: it is split.
 _SPLIT = 2
-# It is split by categories.
-_CATEGORICAL = 4
-# Binary digits below the column.
-_COLUMN_SHIFT = 3
 # Rows of one call: few enough that many threads have work.
 _RUN = 1024
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
 # keep their own values in the cache.
 _TOGETHER = 256
-# The deepest trees down which all rows take equally many steps; in deeper ones many rows have arrived long before the
-# last. Small trees may be deeper, since their nodes are at hand.
-_SHALLOW = 6
-_SMALL_DEPTH = 16
-_FEW_NODES = 512
 # Most values of a sparse matrix that are made dense at a time.
 _DENSE_CELLS = 2**20
 _NO_SUMS = np.empty((0, 0))
 _NO_LEAVES = np.empty((0, 0), np.int64)
 _NO_STARTS = np.empty(0, np.int64)
+_FIRST_ROOT = np.zeros(1, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +40,9 @@ class PackedForest:
     words : int64
         The sets of categories that go left.
     values : (nodes, k)
-    roots, sizes, outputs : (trees,), int32
-        The root and the number of nodes of each tree, and the first of the scores to which it adds its `k` values.
+    roots, sizes, depths, outputs : (trees,), int32
+        The root and the number of nodes of each tree, the steps that all rows take or -1 where they stop at their
+        leaves, and the first of the scores to which it adds its `k` values.
     n_columns : int
         The columns that rows must have: one more than the last that a node reads.
     """
@@ -59,6 +52,7 @@ class PackedForest:
     values: Array
     roots: Array
     sizes: Array
+    depths: Array
     outputs: Array
     n_columns: int
 
@@ -90,33 +84,31 @@ class PackedForest:
         outputs : (trees,) or None
             The first score that each tree adds to; None for 0.
         """
-        roots = (np.cumsum(sizes) - sizes).astype(np.int32)
-        nodes, leaf = make_records(len(rights), PACKED_NODE, fill=False), rights < 0
-        fields, marks = list_fields(nodes), (columns << _COLUMN_SHIFT) + missing_left
-        marks += _SPLIT
-        fields["threshold"] = thresholds
-        # The number of a node in its own tree.
-        places = np.arange(1, len(rights) + 1)
-        fields["skip"] = rights - (places if len(sizes) == 1 else places - np.repeat(roots, sizes))
-        if len(starts):
-            chosen = np.flatnonzero(starts >= 0)
-            fields["threshold"][chosen] = starts[chosen]
-            marks[chosen] += _CATEGORICAL
-        marks[leaf] = 0
-        fields["mark"], fields["threshold"][leaf], fields["skip"][leaf] = marks, np.nan, -1
-        outputs = np.zeros(len(sizes), np.int32) if outputs is None else outputs.astype(np.int32)
-        packed = nodes, words, values, roots, np.asarray(sizes, np.int32), outputs
-        return cls(*packed, int(columns.max(initial=-1)) + 1)
+        # Fits pack single trees, often: no more steps than are needed.
+        roots, longest = _FIRST_ROOT, len(rights)
+        if len(sizes) != 1:
+            roots, longest = (np.cumsum(sizes) - sizes).astype(np.int32), int(sizes.max(initial=0))
+        nodes, depths = np.empty(len(rights), PACKED_NODE), np.empty(len(roots), np.int32)
+        outputs = np.zeros(len(roots), np.int32) if outputs is None else outputs.astype(np.int32)
+        given = columns, rights, thresholds, np.asarray(missing_left, np.uint8), starts, roots
+        last = forest_walk.pack_nodes(*given, np.empty(longest, np.int32), lend(nodes), depths)
+        return cls(nodes, words, values, roots, sizes.astype(np.int32), depths, outputs, last + 1)
 
     def select(self, first: int, stop: int) -> "PackedForest":
         """Return the trees from index `first` to before `stop`; the nodes stay where they are."""
         chosen = slice(first, stop)
-        return replace(self, roots=self.roots[chosen], sizes=self.sizes[chosen], outputs=self.outputs[chosen])
+        return replace(
+            self,
+            roots=self.roots[chosen],
+            sizes=self.sizes[chosen],
+            depths=self.depths[chosen],
+            outputs=self.outputs[chosen],
+        )
 
     @cached_property
     def node_depths(self) -> Array:
         """The depth of each node."""
-        nodes = list_fields(self.nodes)
+        nodes = self.nodes
         skip, inner = nodes["skip"], (nodes["mark"] & _SPLIT) != 0
         depths, here = np.zeros(len(skip), np.int64), self.roots
         # Level by level from the roots; leaves drop out.
@@ -150,7 +142,9 @@ class PackedForest:
         paths, step = np.empty(ends[-1], np.int64), _choose_step(X)
         for start in range(0, X.shape[0], step):
             part = slice(start, start + step)
-            forest_walk.mark_paths(_prepare_rows(X[part]), self.roots, self.nodes, self.words, ends[:-1][part], paths)
+            forest_walk.mark_paths(
+                _prepare_rows(X[part]), self.roots, lend(self.nodes), self.words, ends[:-1][part], paths
+            )
         data = np.ones(len(paths), np.int64)
         return csr_array((data, paths, ends), shape=(X.shape[0], len(self.nodes)))
 
@@ -165,7 +159,7 @@ class PackedForest:
         # Native code keeps a path of up to depth + 2 entries for each split above a node.
         room = (depth + 2) * (depth + 3) // 2
         path = np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32)
-        nodes, trees = (self.nodes, self.words, self.values, weights), (self.roots, self.sizes, self.outputs)
+        nodes, trees = (lend(self.nodes), self.words, self.values, weights), (self.roots, self.sizes, self.outputs)
         forest_shares.add_shares(X, nodes, trees, np.empty(len(self.nodes), np.uint8), path, shares)
         return shares
 
@@ -192,30 +186,15 @@ class PackedForest:
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
         """The arrays of the forest that native code reads."""
-        depths = measure_depths(list_fields(self.nodes), self.roots, self.sizes)
-        return self.roots, depths, self.outputs, self.nodes, self.words, self.values
-
-
-def measure_depths(nodes: Array, roots: Array, sizes: Array) -> Array:
-    """Return the depth of each tree whose rows all take as many steps, -1 for others."""
-    skip, inner = nodes["skip"], (nodes["mark"] & _SPLIT) != 0
-    depths, small = np.zeros(len(roots), np.int32), sizes <= _FEW_NODES
-    here, trees = roots, np.arange(len(roots))
-    for depth in range(1, _SMALL_DEPTH + 2):
-        going = inner[here]
-        here, trees = here[going], trees[going]
-        depths[trees] = depth if depth <= _SHALLOW else np.where(small[trees] & (depth <= _SMALL_DEPTH), depth, -1)
-        going = depths[trees] > 0
-        here, trees = here[going], trees[going]
-        if not len(here):
-            break
-        # The left child of a node follows it.
-        here, trees = np.concatenate([here + 1, here + 1 + skip[here]]), np.concatenate([trees, trees])
-    return depths
+        return self.roots, self.depths, self.outputs, lend(self.nodes), self.words, self.values
 
 
 def join_trees(trees: list[Any], n_scores: int = 1) -> PackedForest:
     """Pack trees that are instances of BinaryTree; they add to the first score, to the second and so on in turn."""
+    if len(trees) == 1 and not len(trees[0].categories):
+        arrays = trees[0].list_arrays()[:4]
+        values = trees[0].value.reshape(len(arrays[0]), -1)
+        return PackedForest.pack(np.array([len(arrays[0])]), *arrays, values, _NO_STARTS)  # type: ignore[call-arg]
     parts = [tree.list_arrays() for tree in trees]
     sizes, outputs = np.array([tree.node_count for tree in trees]), np.arange(len(trees)) % n_scores
     columns, rights, thresholds, sides, words, starts = zip(*parts)

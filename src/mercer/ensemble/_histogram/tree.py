@@ -17,6 +17,8 @@ from mercer.ensemble._histogram.soundness import check_boosted_nodes
 
 _NO_NODES = np.empty(0, np.int32)
 _NO_SETS = np.empty(0, np.int64)
+# How many bits of each byte are set.
+_N_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int64)
 # Row k has the bits of the first k bins of 256.
 _FIRST_BINS = np.packbits(np.tri(257, 256, -1, np.uint8), axis=1, bitorder="little")
 
@@ -113,7 +115,7 @@ def pack_bins(trees: tuple[BoostedTree, ...], n_scores: int) -> PackedForest:
     """Pack trees for rows that are known by their bins."""
     tables = [tree.goes_left for tree in trees]
     # The bins that go left are the first ones, unless missing values or categories are among them: then a set.
-    counts = [np.unpackbits(table, axis=1).sum(axis=1, dtype=np.int64) for table in tables]
+    counts = [_N_BITS[table].sum(axis=1) for table in tables]
     firsts = [_FIRST_BINS[count, : table.shape[1]] for table, count in zip(tables, counts)]
     in_sets = [(tree.left > 0) & (first != table).any(axis=1) for tree, table, first in zip(trees, tables, firsts)]
     return _pack(trees, [count - 1.0 for count in counts], in_sets, n_scores)
