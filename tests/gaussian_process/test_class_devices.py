@@ -13,9 +13,8 @@ import mercer
 from mercer._source.placement import Placement
 from mercer.errors import DataError, MemoryForecastError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessClassifier
-from mercer.gaussian_process import _device_blocks as device_blocks
-from mercer.gaussian_process import _device_cholesky as device_cholesky
 from mercer.gaussian_process import _device_laplace as device_laplace
+from mercer.gaussian_process import _device_matrices as device_matrices
 from mercer.gaussian_process._laplace import LaplaceEvidence, average_sigmoids
 from mercer.kernels import RBF, Constant, Linear, Matern, Periodic, RationalQuadratic, White
 
@@ -38,7 +37,7 @@ LIBRARIES = {"torch": torch.asarray, "strict": array_api_strict.asarray}
 @pytest.fixture(autouse=True)
 def several_blocks(monkeypatch):
     """Set blocks so small that there are some of every kind."""
-    monkeypatch.setattr(device_cholesky, "BLOCK", 64)
+    monkeypatch.setattr(device_matrices, "BLOCK", 64)
     monkeypatch.setattr(device_laplace, "_TILE", 16 * 150)
     monkeypatch.setattr(device_laplace, "_ROWS", 16)
 
@@ -209,7 +208,7 @@ def test_no_more_matrices_are_live_than_were_forecast(monkeypatch):
     def factorise(xp, B):
         # The factor that is made here is one more.
         counts.append(count_matrices(150) + 1)
-        return device_cholesky.factorise_on_device(xp, B)
+        return device_matrices.factorise_on_device(xp, B)
 
     def check(subject, X, n_values, what, cure):
         forecasts.append(n_values / 150**2)
@@ -229,13 +228,13 @@ def test_a_gpu_with_too_little_memory_is_found_out_before_it_is_filled(monkeypat
         device = torch.device("cuda", 0)
         shape = (1_000, 2)
 
-    monkeypatch.setattr(device_blocks, "library_of", lambda array: "torch")
+    monkeypatch.setattr(device_matrices, "library_of", lambda array: "torch")
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 2**20)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**24, 2**30))
-    device_blocks.check_device_room("Model", Rows(), 2e6, "two matrices", "Take fewer.")
+    device_matrices.check_device_room("Model", Rows(), 2e6, "two matrices", "Take fewer.")
     with pytest.raises(MemoryForecastError) as caught:
-        device_blocks.check_device_room("Model", Rows(), 3e6, "three matrices", "Take fewer.")
+        device_matrices.check_device_room("Model", Rows(), 3e6, "three matrices", "Take fewer.")
     assert str(caught.value) == "Model: three matrices need 24.3 MiB on cuda:0; 17 MiB is free. Take fewer."
 
 

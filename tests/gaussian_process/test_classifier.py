@@ -78,7 +78,7 @@ def test_several_classes_are_several_problems(multi_class):
     assert len(ours.models_) == len(ours.kernels_) == 3
 
 
-def test_the_climb_ends_at_a_maximum_on_any_number_of_threads():
+def test_the_search_ends_at_a_maximum_on_any_number_of_threads():
     X, y = rows(classes=3)
     models = [GaussianProcessClassifier(1.0 * RBF(), n_jobs=jobs).fit(X, y) for jobs in (1, 3)]
     assert models[0].certificate_.satisfied

@@ -7,7 +7,7 @@ import torch
 from mercer._source.placement import Placement
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
-from mercer.gaussian_process import _device_cholesky as device_cholesky
+from mercer.gaussian_process import _device_matrices as device_matrices
 from mercer.gaussian_process._device_evidence import DeviceEvidence
 from mercer.gaussian_process._evidence import ExactEvidence
 from mercer.kernels import (
@@ -40,7 +40,7 @@ KERNELS = {
 @pytest.fixture(autouse=True)
 def several_blocks(monkeypatch):
     """Set blocks so small that there are some of every kind."""
-    monkeypatch.setattr(device_cholesky, "BLOCK", 64)
+    monkeypatch.setattr(device_matrices, "BLOCK", 64)
 
 
 def fitted(kernel, place=np.asarray, weight=None, **options):
@@ -109,7 +109,7 @@ def test_the_inverse_of_a_factor_takes_its_place():
     root = np.random.default_rng(4).normal(size=(200, 200))
     L = torch.linalg.cholesky(torch.asarray(root @ root.T + 200 * np.eye(200)))
     V = L.clone()
-    device_cholesky.invert_lower(torch, V)
+    device_matrices.invert_lower(torch, V)
     np.testing.assert_allclose(V @ L, np.eye(200), atol=1e-12)
 
 

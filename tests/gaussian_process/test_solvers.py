@@ -115,7 +115,7 @@ def test_the_share_of_a_control_variate_is_one_for_a_perfect_preconditioner_and_
     assert compute_control_share(sizes, sizes**2) == 0.0
 
 
-def test_a_climb_by_estimates_comes_near_the_exact_maximum_and_certifies_nothing():
+def test_a_search_by_estimates_comes_near_the_exact_maximum_and_certifies_nothing():
     found = fitted("iterative", n_inducing=60, optimizer="fmin_l_bfgs_b", max_iter=15)
     best = fitted("exact", optimizer="fmin_l_bfgs_b")
     assert best.log_marginal_likelihood(found.kernel_.theta) > best.log_marginal_likelihood_value_ - 0.05
@@ -170,7 +170,7 @@ def test_curvatures_of_the_bound_are_the_average_information_and_those_of_a_prod
 
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
-def test_the_slope_of_the_bound_keeps_its_digits_where_points_are_close_and_the_climb_ends_certified(noise):
+def test_the_slope_of_the_bound_keeps_its_digits_where_points_are_close_and_the_search_ends_certified(noise):
     X = np.linspace(0, 6, 40)[:, None]
     model = GaussianProcessRegressor(1.0 * RBF(), alpha=noise, solver="inducing", n_inducing=40, random_state=0)
     model.fit(X, np.sin(X[:, 0]))

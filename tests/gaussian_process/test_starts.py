@@ -1,4 +1,4 @@
-"""Where a climb begins: at the best scale of the covariance, and at the maximum of fewer rows."""
+"""Where a search begins: at the best scale of the covariance, and at the maximum of fewer rows."""
 
 import warnings
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mercer.gaussian_process import GaussianProcessRegressor
-from mercer.gaussian_process._climb import climb
 from mercer.gaussian_process._covariance import find_scale
 from mercer.gaussian_process._evidence import Evidence, ExactEvidence, Measurement
-from mercer.gaussian_process._moves import choose_scale, find_curvature, rescale
+from mercer.gaussian_process._maximisation import maximise_evidence
+from mercer.gaussian_process._trust_region import choose_scale, find_curvature, rescale
 from mercer.kernels import RBF, Constant, Matern, White
 
 BOX = np.array([[-9.0, 9.0], [-9.0, 9.0]])
@@ -123,7 +123,7 @@ class Hill(Evidence):
 
 def run(hill, max_iter=50):
     kernel = Constant(1.0, (1e-4, 1e4)) * RBF(1.0, (1e-4, 1e4))
-    solver, answer, steps = climb([hill], kernel, kernel.theta[None], 1e-4, max_iter, None), None, []
+    solver, answer, steps = maximise_evidence([hill], kernel, kernel.theta[None], 1e-4, max_iter, None), None, []
     while True:
         try:
             asked = solver.send(answer)

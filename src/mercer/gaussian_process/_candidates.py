@@ -6,7 +6,7 @@ from mercer._base.candidate import Candidate, Shape
 from mercer.gaussian_process._regressor import GaussianProcessRegressor
 from mercer.kernels import RBF, Constant, White
 
-# The most rows: each fit climbs the evidence by about thirty Cholesky factors.
+# The most rows: each fit maximises the evidence by about thirty Cholesky factors.
 _MOST_ROWS = 1_000
 
 

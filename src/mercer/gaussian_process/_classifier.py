@@ -1,16 +1,18 @@
 """Gaussian process classification by Laplace's approximation."""
 
 from functools import partial
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitting
-from mercer._base.parameter import Boolean, Choice, Integer, parameter
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.model_placement import check_placement
+from mercer._base.parameter import Boolean, Choice, Integer, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
-from mercer._base.validation import check_labels
+from mercer._base.validation import check_labels, check_rows
 from mercer._source import Source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -19,19 +21,31 @@ from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, members, part, size
 from mercer._types import Array
 from mercer.errors import ModelFileError, ParameterError, UnsupportedError
-from mercer.gaussian_process._class_prediction import ClassPrediction
-from mercer.gaussian_process._climb import ClimbState
-from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import has_array_form, make_covariance, replace_theta, takes_vectors
-from mercer.gaussian_process._device_blocks import check_device_room, compute_device_noise
-from mercer.gaussian_process._device_laplace import DeviceLaplaceEvidence
+from mercer.gaussian_process._covariance import (
+    has_array_form,
+    make_covariance,
+    make_default_kernel,
+    replace_theta,
+    takes_vectors,
+)
+from mercer.gaussian_process._device_laplace import (
+    DeviceLaplaceEvidence,
+    average_sigmoids_on_device,
+    predict_latent_on_device,
+)
+from mercer.gaussian_process._device_matrices import check_device_room, compute_device_noise
 from mercer.gaussian_process._evidence import compute_own_noise
-from mercer.gaussian_process._laplace import LaplaceEvidence
+from mercer.gaussian_process._hyperparameters import EvidenceModel
+from mercer.gaussian_process._laplace import LaplaceEvidence, LaplaceModel, average_sigmoids, predict_latent
+from mercer.gaussian_process._maximisation import MaximumState
 from mercer.gaussian_process._targets import check_classes, list_problems
 from mercer.kernels import Kernel
 
+# Values in a tile of kernel values between rows to predict and points: 16 MB of float64.
+_TILE = 2**21
 
-class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Estimator):
+
+class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
     """Gaussian process classification.
 
     A latent function f ~ N(0, k) gives the probability sigmoid(f(x)) of the second of two classes. The posterior of f
@@ -128,6 +142,12 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         "models_": members(part("LaplaceModel"), "models"),
     }
 
+    X_train_: Array = attribute()
+    classes_: Array = attribute()
+    n_classes_: int = attribute()
+    kernels_: tuple[Any, ...] = attribute()
+    models_: tuple[LaplaceModel, ...] = attribute()
+
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
         """Where rows may be: on a device too if the kernel computes in array-API operations."""
@@ -167,7 +187,7 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         source, rows = self._open_process(X, y, sample_weight, self._prior(), "labels")
         problems, known = self._prepare(source, rows)
         outcome = self._drive(
-            self._make_climber([evidence for evidence, _ in problems], self._prior()),
+            self._make_solver([evidence for evidence, _ in problems], self._prior()),
             source,
             fitted=partial(self._list_attributes, problems),
             max_steps=self.max_iter,
@@ -178,7 +198,7 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         return self
 
     def _prepare(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
-        """Return the evidence and the row indices of each problem, and the attributes known before the climb."""
+        """Return the evidence and the row indices of each problem, and the attributes known before the search."""
         if source.place == "device":
             return self._prepare_on_device(source, X)
         y, weight = source.y, source.weight
@@ -258,8 +278,8 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
             f"row from its repetition; got {self.kernel}. Drop the noise, or repeat the rows."
         )
 
-    def _list_attributes(self, problems: list[Any], state: ClimbState) -> dict[str, Any]:
-        """Return the fitted attributes of a `state` of the climb."""
+    def _list_attributes(self, problems: list[Any], state: MaximumState) -> dict[str, Any]:
+        """Return the fitted attributes of a `state` of the search."""
         kernels, models = [], []
         for best, (evidence, rows) in zip(state.best, problems, strict=True):
             theta = state.theta[best]
@@ -365,3 +385,128 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         return LaplaceEvidence(
             points, t, weight, self.max_iter_predict, latent if self.warm_start else np.zeros(len(t))
         )
+
+    def _prior(self) -> Any:
+        return make_default_kernel(fixed=True) if self.kernel is None else self.kernel
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        xp, rows, _ = self._read_rows(X)
+        if self.n_classes_ == 2:
+            mean, _ = self._predict_latent(xp, rows, 0, variance=False)
+            chosen = xp.astype(mean > 0, xp.int64)
+        elif self.multi_class == "one_vs_rest":
+            chosen = xp.argmax(self._compute_probabilities(xp, rows), axis=1)
+        else:
+            chosen = xp.argmax(self._count_votes(xp, rows), axis=1)
+        return xp.take(self.classes_, chosen, axis=0)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        xp, rows, dtype = self._read_rows(X)
+        if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
+            raise UnsupportedError(
+                "one_vs_one multi-class mode does not support predicting probability estimates. Use one_vs_rest mode "
+                "instead."
+            )
+        return xp.astype(self._compute_probabilities(xp, rows), dtype, copy=False)
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the latent function of two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n_samples,)
+        """
+        xp, rows, dtype = self._read_rows(X)
+        if self.n_classes_ > 2:
+            raise UnsupportedError(
+                "Returning the mean and variance of the latent function f is only supported for binary "
+                "classification, received "
+                f"{self.n_classes_} classes."
+            )
+        mean, variance = self._predict_latent(xp, rows, 0)
+        return xp.astype(mean, dtype, copy=False), xp.astype(variance, dtype, copy=False)
+
+    def _points(self, number: int) -> Any:
+        """Return the rows of problem `number`, vectors in the widest type of where they are."""
+        rows = self.models_[number].rows
+        if is_on_device(self.X_train_):
+            placement = Placement.of(self.X_train_)
+            return placement.xp.astype(placement.xp.take(self.X_train_, rows, axis=0), placement.wide)
+        points = self.X_train_[rows]
+        return points.astype(np.float64, copy=False) if takes_vectors(self._prior()) else points
+
+    def _read_rows(self, X: Any) -> tuple[Any, Any, Any]:
+        """Return the namespace of rows to predict, the rows in its widest type, and the type of the answer."""
+        check_is_fitted(self)
+        if not takes_vectors(self._prior()):
+            return np, np.asarray(X), np.float64
+        if place_of(X) == "device":
+            source = open_new_rows(self, X)
+            return source.xp, source.xp.astype(source.whole(), source.placement.wide), source.dtype
+        rows = few_rows(self, X)
+        if rows is None:
+            check_placement(self, X)
+            rows = check_rows(self, X, reset=False)
+        return np, rows.astype(np.float64, copy=False), rows.dtype
+
+    def _predict_latent(self, xp: Any, X: Any, number: int, variance: bool = True) -> tuple[Array, Array]:
+        """Return mean and variance of the latent function of problem `number`, computed tile by tile."""
+        model = self.models_[number]
+        kernel = make_covariance(self.kernels_[number], type(self).__name__)
+        if xp is not np:
+            return predict_latent_on_device(model, kernel, xp, self._points(number), X, variance)
+        with one_blas_thread():
+            points = kernel.prepare(self._points(number))
+            size = max(1, _TILE // len(points))
+            parts = [
+                predict_latent(model, kernel, points, X[first : first + size], variance)
+                for first in range(0, len(X), size)
+            ]
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+
+    def _compute_probabilities(self, xp: Any, X: Any) -> Array:
+        """Return the probability of each class: of two classes exactly, else by normalising those against the rest."""
+        average = average_sigmoids if xp is np else partial(average_sigmoids_on_device, xp)
+        second = xp.stack(
+            [average(*self._predict_latent(xp, X, number)) for number in range(len(self.models_))], axis=1
+        )
+        if second.shape[1] == 1:
+            return xp.concat([1.0 - second, second], axis=1)
+        total = xp.sum(second, axis=1, keepdims=True)
+        one = xp.ones_like(second)
+        return xp.where(total > 0, second / xp.where(total > 0, total, one), one / second.shape[1])
+
+    def _count_votes(self, xp: Any, X: Any) -> Array:
+        """Return the votes of the pairs for each class; latent values, scaled below a vote, break ties."""
+        votes = [0.0] * self.n_classes_
+        for number, (i, j) in enumerate(combinations(range(self.n_classes_), 2)):
+            mean, _ = self._predict_latent(xp, X, number, variance=False)
+            sure = mean / (3.0 * (xp.abs(mean) + 1.0)) / len(self.models_)
+            second = xp.astype(mean > 0, mean.dtype)
+            votes[j] = votes[j] + (second + sure)
+            votes[i] = votes[i] + (1.0 - second - sure)
+        return xp.stack(votes, axis=1)

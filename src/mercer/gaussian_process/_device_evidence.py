@@ -11,19 +11,17 @@ import numpy as np
 
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
-from mercer.gaussian_process._device_blocks import (
+from mercer.gaussian_process._device_matrices import (
     centre_rows,
     compute_device_noise,
-    fill_kernel_blocks,
-    mark_diagonal,
-    sum_block_slopes,
-)
-from mercer.gaussian_process._device_cholesky import (
     factorise_on_device,
+    fill_kernel_blocks,
     invert_lower,
     list_lower_blocks,
     list_row_blocks,
+    mark_diagonal,
     solve_lower,
+    sum_block_slopes,
 )
 from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, describe_indefinite, estimate_rounding
 from mercer.kernels import Kernel

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from mercer._types import Array
-from mercer.gaussian_process._device_blocks import centre_rows, fill_kernel_blocks, mark_diagonal, sum_block_slopes
-from mercer.gaussian_process._device_cholesky import (
+from mercer.gaussian_process._device_matrices import (
+    centre_rows,
     factorise_on_device,
+    fill_kernel_blocks,
     invert_lower,
     list_lower_blocks,
     list_row_blocks,
+    mark_diagonal,
     solve_lower,
+    sum_block_slopes,
 )
 from mercer.gaussian_process._laplace import (
     NO_GAIN,
@@ -35,7 +38,7 @@ _TILE = 2**27
 _ROWS = 2**16
 # The step of the sum for the normal distribution function: its error, exp(-(pi / step)^2), is 7e-18.
 _STEP = 0.5
-# Terms of that sum: those left out are below exp(-6.25^2) = 1e-17 of the first.
+# Explanation of that sum: those left out are below exp(-6.25^2) = 1e-17 of the first.
 _TERMS = 12
 
 

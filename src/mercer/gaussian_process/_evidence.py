@@ -67,7 +67,7 @@ class Measurement(NamedTuple):
 
 
 class Evidence:
-    """The function of the hyper-parameters that a climb maximises; several threads may call `evaluate` at a time."""
+    """The function of the hyper-parameters that a fit maximises; several threads may call `evaluate` at a time."""
 
     # Whether values and slopes are exact; False for estimates.
     exact: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class Evidence:
         return Measurement(*self.evaluate(kernel, True, threads))
 
     def list_parts(self, kernel: Kernel) -> "list[Any]":
-        """Return the evidences of fewer rows, from few to half, on which a climb may look for a start; none by default.
+        """Return the evidences of fewer rows, from few to half, on which a search may begin; none by default.
 
         A part has half as many rows as the next.
         """

@@ -22,19 +22,19 @@ from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, Measurement, compute_own_noise, sum_own_noise
-from mercer.gaussian_process._pivots import factorise_pivoted
-from mercer.gaussian_process._terms import Terms
+from mercer.gaussian_process._explained_covariance import Explanation
+from mercer.gaussian_process._pivoted_cholesky import factorise_pivoted
 from mercer.kernels import Kernel
 
 # Random vectors of an estimate: its deviation falls with the root of their number, its cost grows with it.
 PROBES = 16
-# Relative residual of a climb: the probes' error is larger than this.
+# Relative residual of a search: the probes' error is larger than this.
 CLIMBING = 1e-6
 # Relative residual of predictions.
 PREDICTING = 1e-10
 # The largest number of conjugate gradient steps.
 _MOST_STEPS = 1000
-# Gains not worth a step of the climb: this share of the deviation of the estimate,
+# Gains not worth a step of the search: this share of the deviation of the estimate,
 _SMALL = 0.01
 # or this share of its value.
 _LEAST = 1e-9
@@ -242,8 +242,8 @@ def compute_control_share(sizes: Array, lengths: Array) -> float:
 
 
 @dataclass(frozen=True)
-class IterativeTerms(Terms):
-    """The terms by conjugate gradients for each row to predict."""
+class IterativeExplanation(Explanation):
+    """The explanation by conjugate gradients for each row to predict."""
 
     products: Products
 

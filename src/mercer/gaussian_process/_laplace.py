@@ -112,7 +112,7 @@ class LaplaceEvidence(Evidence):
     def fitted(self, kernel: Kernel, rows: Array, threads: int) -> LaplaceModel:
         """Return the record that predictions need; `rows` are the indices of its rows among those of the fit."""
         mode = self._find_mode(self._fill_kernel_matrix(kernel, self._prepare_rows(kernel), threads), threads)
-        assert mode is not None, "a climb ends only where there is a mode"
+        assert mode is not None, "a search ends only where there is a mode"
         return LaplaceModel(
             rows, self.t, self.weight, mode.pi, mode.root, self._clear_upper(mode.L), mode.slope, mode.f, mode.value
         )

@@ -1,4 +1,4 @@
-"""The climb: its model, its curvatures, and its maxima beside those of L-BFGS-B."""
+"""The search for hyper-parameters: its model, its curvatures, and its maxima beside those of L-BFGS-B."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from sklearn.datasets import make_friedman1
 from mercer._source.threads import one_blas_thread
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._evidence import ExactEvidence
-from mercer.gaussian_process._moves import correct_flat_directions, maximise_model, update_by_secant
+from mercer.gaussian_process._trust_region import correct_flat_directions, maximise_model, update_by_secant
 from mercer.kernels import RBF, Constant, Matern, RationalQuadratic, White
 
 NOISE = 1e-8
@@ -115,7 +115,7 @@ def test_known_curvatures_replace_learnt_ones_only_of_flat_directions_that_go_on
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_the_climb_ends_as_high_as_that_of_scipy_and_sooner_where_both_end_together(name):
+def test_the_search_ends_as_high_as_that_of_scipy_and_sooner_where_both_end_together(name):
     (X, y), kernel = PROBLEMS[name][0](), PROBLEMS[name][1]
     evidence, count = ExactEvidence(X, y[:, None], np.full(len(y), NOISE)), 0
 

@@ -1,10 +1,10 @@
-"""The climb to the hyper-parameters of the largest evidence: Newton steps in a trust region, from one start or several.
+"""The maximisation of the evidence over hyper-parameters: Newton steps in a trust region, from one or several starts.
 
 Hyper-parameters are few, so the whole matrix of curvatures is kept, and each move goes to the maximum of the quadratic
-model within the bounds and a radius about the current place. Far from a maximum the curvatures are those that the
-evidence gives at each place (see `Evidence.measure`). Close to one, and where it gives none, they are learnt from the
+model within the bounds and a radius about the current point. Far from a maximum the curvatures are those that the
+evidence gives at each point (see `Evidence.measure`). Close to one, and where it gives none, they are learnt from the
 slopes (BFGS). The length scale of an irrelevant column has no curvature: its move ends at the bound or the radius, not
-in many small steps. One evaluation of every start that still climbs is a step, and the state between two steps holds
+in many small steps. One evaluation of every start that goes on is a step, and the state between two steps holds
 all that the next one needs.
 """
 
@@ -23,34 +23,42 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.gaussian_process._covariance import find_scale
 from mercer.gaussian_process._evidence import Evidence, Measurement
-from mercer.gaussian_process._moves import describe_place, determines, judge_move, place_start, rescale
-from mercer.gaussian_process._summit import KNOWN, certify_climb, project_slope
+from mercer.gaussian_process._trust_region import (
+    KNOWN,
+    begin_at,
+    certify_maximum,
+    describe_point,
+    determines,
+    judge_step,
+    project_slope,
+    rescale,
+)
 from mercer.kernels import Kernel
 
 ESTIMATED = "The evidence and its derivatives are estimates with random probes: their slope bounds nothing."
 KEPT = "Hyper-parameters were kept as given: nothing was optimised."
-# The climb on fewer rows ends where this is left to gain, in nats: its maximum deviates from that of all rows by more.
+# The search on fewer rows ends where this is left to gain, in nats: its maximum deviates from that of all rows by more.
 _ENOUGH = 0.1
 # The share of the change from one number of rows to twice as many that is expected from there to twice as many again.
 # Where a kernel explains noise by a short length, lengths fall with the rows, by about half as much each time.
 _AHEAD = 0.5
-# The most evaluations of a climb on fewer rows.
+# The most evaluations of a search on fewer rows.
 _MOST_LOOKS = 30
 # The arrays of a state that have an entry for each start.
-_PLACE = ("theta", "value", "slope", "move", "radius", "curvature", "prospect", "rounding", "status")
+_POINT = ("theta", "value", "slope", "move", "radius", "curvature", "prospect", "rounding", "status")
 # Up to this many rows, starts are evaluated in parallel, a thread each; above, all threads share the tiles of one.
 _SIDE_BY_SIDE = 1500
 
 
 @plain
 @dataclass(frozen=True, eq=False)
-class ClimbState:
-    """The place of each start: (r, p) arrays of the best place and its slope, the next move, and the curvatures.
+class MaximumState:
+    """The point of each start: (r, p) arrays of the best point and its slope, the next move, and the curvatures.
 
     ``radius`` is the largest change of a logarithm in the next move. ``prospect`` is the gain that is predicted from
-    the place, and ``rounding`` about the largest error of its value, zero where that is not known.
+    the point, and ``rounding`` about the largest error of its value, zero where that is not known.
 
-    ``status`` is 0 while climbing, 1 at a maximum, 2 where no move gains any more, 3 where the evidence is not finite.
+    ``status`` is 0 on the way, 1 at a maximum, 2 where no step gains any more, 3 where the evidence is not finite.
     The starts of each of the ``n_problems`` problems follow one another.
     """
 
@@ -107,10 +115,10 @@ class Outside:
         return self.function(source.threads)
 
 
-def climb(
-    evidences: list[Evidence], kernel: Kernel, starts: Array, tol: float, max_iter: int, state: ClimbState | None
+def maximise_evidence(
+    evidences: list[Evidence], kernel: Kernel, starts: Array, tol: float, max_iter: int, state: MaximumState | None
 ) -> Solver:
-    """Climb each problem's evidence from all `starts`, shape (r, p), at once; return the highest place of each."""
+    """Maximise each problem's evidence from all `starts`, shape (r, p), at once; return the highest point of each."""
     bounds, exact = kernel.bounds, all(evidence.exact for evidence in evidences)
     if state is None:
         given = _begin(np.clip(starts, bounds[:, 0], bounds[:, 1]), len(evidences))
@@ -135,23 +143,23 @@ def climb(
 
 
 def _take_step(
-    evidences: list[Evidence], kernel: Kernel, state: ClimbState, bounds: Array, tol: float
-) -> Generator[Any, Any, ClimbState]:
-    """Evaluate all climbs that still go on, together; return the state after that."""
+    evidences: list[Evidence], kernel: Kernel, state: MaximumState, bounds: Array, tol: float
+) -> Generator[Any, Any, MaximumState]:
+    """Evaluate all starts that still go on, together; return the state after that."""
     going, trials = np.flatnonzero(state.status == 0), _list_trials(state, bounds)
     asked = [evidences[start * len(evidences) // len(state.value)] for start in going]
     measurements = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
-    places, scale = list(zip(trials[going], measurements, strict=True)), find_scale(kernel)
+    points, scale = list(zip(trials[going], measurements, strict=True)), find_scale(kernel)
     if scale is not None:
         sizes = [evidence.n_scaled for evidence in asked]
-        places = [rescale(*place, scale, size, bounds) for place, size in zip(places, sizes, strict=True)]
-    return _advance(state, going, trials, places, bounds, tol)
+        points = [rescale(*point, scale, size, bounds) for point, size in zip(points, sizes, strict=True)]
+    return _advance(state, going, trials, points, bounds, tol)
 
 
 def _look_for_starts(
-    evidences: list[Evidence], kernel: Kernel, given: ClimbState, bounds: Array
-) -> Generator[Any, Any, ClimbState]:
-    """Climb the evidence of fewer rows first, where it can be had; return a state that starts where that ended."""
+    evidences: list[Evidence], kernel: Kernel, given: MaximumState, bounds: Array
+) -> Generator[Any, Any, MaximumState]:
+    """Maximise the evidence of fewer rows first, where it can be had; return a state that starts where that ended."""
     levels = list(zip(*(evidence.list_parts(kernel) for evidence in evidences), strict=True))
     found, last, known = given.theta, None, np.ones(len(given.theta), dtype=bool)
     for parts in levels:
@@ -171,8 +179,8 @@ def _look_for_starts(
     return replace(given, theta=found) if levels else given
 
 
-def stand_still(evidences: list[Evidence], kernel: Kernel) -> Solver:
-    """Evaluate the evidence at the hyper-parameters as they are, without a climb."""
+def evaluate_once(evidences: list[Evidence], kernel: Kernel) -> Solver:
+    """Evaluate the evidence at the hyper-parameters as they are, without a search."""
     measurements = yield Evaluations(evidences, [kernel] * len(evidences), slope=False)
     values = np.array([value for value, _ in measurements])
     state = replace(_begin(kernel.theta[None], len(evidences)), value=values, n_evaluations=1)
@@ -182,15 +190,15 @@ def stand_still(evidences: list[Evidence], kernel: Kernel) -> Solver:
     return Solution(state, True, certificate)
 
 
-def climb_by(
+def maximise_by(
     optimizer: Callable[..., Any], evidences: list[Evidence], kernel: Kernel, starts: Array, tol: float
 ) -> Solver:
-    """Climb by the user's `optimizer`, which minimises a function within bounds, as in scikit-learn."""
+    """Maximise by the user's `optimizer`, which minimises a function within bounds, as in scikit-learn."""
     bounds, state = kernel.bounds, _begin(starts, len(evidences))
     for number in range(len(state.theta)):
         evidence, start = evidences[number // len(starts)], state.theta[number]
         theta, measurement = yield Outside(partial(_run_optimizer, optimizer, evidence, kernel, start))
-        changed = describe_place(theta, measurement, measurement.information, 0.0, bounds) | {"status": 1}
+        changed = describe_point(theta, measurement, measurement.information, 0.0, bounds) | {"status": 1}
         state = _apply_changes(state, {number: changed})
     _check_evidence(state, kernel)
     yield _make_step(state, bounds, tol)
@@ -210,7 +218,7 @@ def _run_optimizer(
     return theta, evidence.measure(kernel.with_theta(theta), threads)
 
 
-def _check_evidence(state: ClimbState, kernel: Kernel) -> None:
+def _check_evidence(state: MaximumState, kernel: Kernel) -> None:
     """Raise if no start of a problem has a finite evidence; all starts have their first evaluation together."""
     if not np.isfinite(state.value[state.best]).all():
         raise DataError(
@@ -219,19 +227,19 @@ def _check_evidence(state: ClimbState, kernel: Kernel) -> None:
         )
 
 
-def _begin(starts: Array, n_problems: int) -> ClimbState:
+def _begin(starts: Array, n_problems: int) -> MaximumState:
     starts = np.tile(starts, (n_problems, 1))
     r, p = starts.shape
     zeros, nothing, status = np.zeros((r, p)), np.zeros(r), np.zeros(r, dtype=np.int64)
     value, curvature = np.full(r, -np.inf), np.zeros((r, p, p))
-    return ClimbState(starts, value, zeros, zeros, nothing, curvature, nothing, nothing, status, 0, n_problems)
+    return MaximumState(starts, value, zeros, zeros, nothing, curvature, nothing, nothing, status, 0, n_problems)
 
 
-def _list_trials(state: ClimbState, bounds: Array) -> Array:
+def _list_trials(state: MaximumState, bounds: Array) -> Array:
     return np.clip(state.theta + state.move, bounds[:, 0], bounds[:, 1])
 
 
-def _apply_changes(state: ClimbState, changes: dict[int, dict[str, Any]]) -> ClimbState:
+def _apply_changes(state: MaximumState, changes: dict[int, dict[str, Any]]) -> MaximumState:
     """Return the state after an evaluation, with `changes` by start and by array."""
     names = {name for change in changes.values() for name in change}
     arrays = {name: getattr(state, name).copy() for name in names}
@@ -242,33 +250,33 @@ def _apply_changes(state: ClimbState, changes: dict[int, dict[str, Any]]) -> Cli
 
 
 def _advance(
-    state: ClimbState,
+    state: MaximumState,
     going: Array,
     trials: Array,
-    places: list[tuple[Array, Measurement]],
+    points: list[tuple[Array, Measurement]],
     bounds: Array,
     tol: float,
-) -> ClimbState:
-    """Return the state after an evaluation of every start that still climbs (`going`)."""
+) -> MaximumState:
+    """Return the state after an evaluation of every start that still goes on (`going`)."""
     changes = {}
-    for start, (reached, measured) in zip(going, places, strict=True):
-        place = {name: getattr(state, name)[start] for name in _PLACE}
-        if place["value"] == -np.inf:
-            changes[int(start)] = place_start(reached, measured, tol, bounds)
+    for start, (reached, measured) in zip(going, points, strict=True):
+        point = {name: getattr(state, name)[start] for name in _POINT}
+        if point["value"] == -np.inf:
+            changes[int(start)] = begin_at(reached, measured, tol, bounds)
         else:
-            changes[int(start)] = judge_move(place, trials[start], reached, measured, tol, bounds)
+            changes[int(start)] = judge_step(point, trials[start], reached, measured, tol, bounds)
     return _apply_changes(state, changes)
 
 
-def _certify(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Certificate:
+def _certify(state: MaximumState, bounds: Array, tol: float, exact: bool = True) -> Certificate:
     if not exact:
         return Certificate.none(ESTIMATED)
     best = state.best
     slopes = project_slope(state.theta[best], state.slope[best], bounds)
-    return certify_climb(slopes, state.prospect[best], state.rounding[best], tol)
+    return certify_maximum(slopes, state.prospect[best], state.rounding[best], tol)
 
 
-def _make_step(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Step:
+def _make_step(state: MaximumState, bounds: Array, tol: float, exact: bool = True) -> Step:
     """Return a step of the history: the evidence, its largest slope, and the certificate."""
     best = state.best
     slopes = project_slope(state.theta[best], state.slope[best], bounds)

@@ -13,14 +13,14 @@ from mercer._solver import Outcome, Solver
 from mercer._source import Source, open_source
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
-from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
 from mercer.gaussian_process._covariance import IsKernel, make_covariance, takes_vectors, warn_of_bounds
 from mercer.gaussian_process._evidence import Evidence
+from mercer.gaussian_process._maximisation import MaximumState, evaluate_once, maximise_by, maximise_evidence
 from mercer.kernels import Kernel, warn_of_scale
 
 
-class Climbing(LimitedEstimator):
-    """An estimator that opens any rows that its kernel takes, and climbs the evidence."""
+class EvidenceModel(LimitedEstimator):
+    """An estimator that opens any rows that its kernel takes, and maximises the evidence."""
 
     kernel: Any = parameter(IsKernel() | Nothing(), default=None, kw_only=False)
     optimizer: Any = parameter(Choice("fmin_l_bfgs_b") | Function() | Nothing(), default="fmin_l_bfgs_b")
@@ -46,17 +46,17 @@ class Climbing(LimitedEstimator):
         threads = self._threads()
         return open_source(indices, y, check_weight(self, sample_weight, len(X)), threads), X
 
-    def _make_climber(self, evidences: list[Evidence], kernel: Any) -> Callable[[Any], Solver]:
+    def _make_solver(self, evidences: list[Evidence], kernel: Any) -> Callable[[Any], Solver]:
         """Return the function from a state to resume from to the solver that the parameter `optimizer` asks for."""
         covariance = make_covariance(kernel, type(self).__name__)
         starts = self._draw_starts(covariance)
 
-        def solve(state: ClimbState | None) -> Solver:
+        def solve(state: MaximumState | None) -> Solver:
             if self.optimizer is None or not len(covariance.theta):
-                return stand_still(evidences, covariance)
+                return evaluate_once(evidences, covariance)
             if callable(self.optimizer):
-                return climb_by(self.optimizer, evidences, covariance, starts, self.tol)
-            return climb(evidences, covariance, starts, self.tol, self.max_iter, state)
+                return maximise_by(self.optimizer, evidences, covariance, starts, self.tol)
+            return maximise_evidence(evidences, covariance, starts, self.tol, self.max_iter, state)
 
         return solve
 

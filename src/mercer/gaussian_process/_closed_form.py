@@ -93,8 +93,8 @@ class TileEvidence(ExactEvidence):
         form = read_form(kernel)
         if form is None:
             return super().compute_posterior(kernel, threads)
-        place, known = _describe_place(form), self.rooms.get(form.n_lengths, [])
-        # A climb ends where it was last, or nearly so.
+        place, known = _identify(form), self.rooms.get(form.n_lengths, [])
+        # A search ends where it was last, or nearly so.
         room = next((room for room in known if room.place == place), None)
         if room is None:
             room = self._take_room(form)
@@ -131,12 +131,12 @@ class TileEvidence(ExactEvidence):
             added = form.white + room.jitter
             value = tile_evidence.factorise(tile, form.amplitude, added)
             if math.isfinite(value):
-                room.place, room.value = _describe_place(form), value
+                room.place, room.value = _identify(form), value
                 break
         return tile, added
 
 
-def _describe_place(form: Form) -> tuple[Any, ...]:
+def _identify(form: Form) -> tuple[Any, ...]:
     """Return the numbers that determine the covariance."""
     radial = form.radial
     lengths = np.asarray(radial.length_scale, dtype=np.float64).tobytes()
@@ -162,8 +162,8 @@ class RadialEvidence(ExactEvidence):
 
     def compute_posterior(self, kernel: Kernel, threads: int = 1) -> Posterior:
         form = read_form(kernel)
-        place = None if form is None else _describe_place(form)
-        # A climb ends where it was last, or nearly so.
+        place = None if form is None else _identify(form)
+        # A search ends where it was last, or nearly so.
         for number, known in enumerate(self.matrices):
             if place is not None and known.place == place and known.posterior is not None:
                 # The posterior keeps the matrix.
@@ -184,7 +184,7 @@ class RadialEvidence(ExactEvidence):
             self.matrices.append(used)
             return Measurement(-math.inf, np.zeros(kernel.n_dims))
         L, alpha, value, jitter = factored
-        used.place, used.posterior = _describe_place(form), Posterior(L, alpha, jitter, value)
+        used.place, used.posterior = _identify(form), Posterior(L, alpha, jitter, value)
         measured = self._differentiate(kernel, form, used.posterior, inverse_factor(L, threads, used.V), threads)
         self.matrices.append(used)
         return measured

@@ -1,4 +1,4 @@
-"""What a climb says at its end: by the slope, by the gain in prospect beside rounding, or that nothing is known."""
+"""What a search says at its end: by the slope, by the expected gain beside rounding, or that nothing is known."""
 
 import warnings
 
@@ -9,8 +9,7 @@ from scipy.optimize import minimize
 from mercer._source.threads import one_blas_thread
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._evidence import ExactEvidence
-from mercer.gaussian_process._moves import predict_gain
-from mercer.gaussian_process._summit import certify_climb
+from mercer.gaussian_process._trust_region import certify_maximum, predict_gain
 from mercer.kernels import RBF, Matern, White
 
 BOX = np.array([[-9.0, 9.0], [-9.0, 9.0]])
@@ -62,20 +61,20 @@ def test_the_expected_gain_is_that_of_newtons_move_and_the_greater_of_two_models
 
 def test_a_slope_above_the_tolerance_is_excused_by_a_gain_below_rounding_alone():
     slope = np.array([[1e-3, 0.0]])
-    assert certify_climb(slope, [1e-9], [1e-8], 1e-2).kind == "gradient norm"
-    excused = certify_climb(slope, [1e-9], [1e-8], 1e-4)
+    assert certify_maximum(slope, [1e-9], [1e-8], 1e-2).kind == "gradient norm"
+    excused = certify_maximum(slope, [1e-9], [1e-8], 1e-4)
     assert (excused.kind, excused.value, excused.tolerance, excused.satisfied) == ("expected gain", 1e-9, 1e-8, True)
     for gain, rounding in ((1e-7, 1e-8), (1e-9, 0.0), (0.0, 0.0), (1e-9, 1.0), (np.inf, 1e-8)):
-        refused = certify_climb(slope, [gain], [rounding], 1e-4)
+        refused = certify_maximum(slope, [gain], [rounding], 1e-4)
         assert (refused.kind, refused.value, refused.satisfied) == ("gradient norm", 1e-3, False)
-    assert "Rounding leaves 1 of the likelihood unknown" in certify_climb(slope, [1e-9], [1.0], 1e-4).statement
+    assert "Rounding leaves 1 of the likelihood unknown" in certify_maximum(slope, [1e-9], [1.0], 1e-4).statement
 
 
 def test_of_several_problems_the_worst_is_certified():
     slopes = np.array([[1e-6, 0.0], [1e-3, 0.0], [0.0, 2e-3]])
-    found = certify_climb(slopes, [1.0, 1e-10, 2e-9], [0.0, 1e-8, 1e-8], 1e-4)
+    found = certify_maximum(slopes, [1.0, 1e-10, 2e-9], [0.0, 1e-8, 1e-8], 1e-4)
     assert (found.value, found.tolerance, found.satisfied) == (2e-9, 1e-8, True)
-    assert not certify_climb(slopes, [1.0, 1e-10, 2e-8], [0.0, 1e-8, 1e-8], 1e-4).satisfied
+    assert not certify_maximum(slopes, [1.0, 1e-10, 2e-8], [0.0, 1e-8, 1e-8], 1e-4).satisfied
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -91,7 +90,7 @@ def test_values_scatter_by_less_than_the_rounding_that_is_stated(name):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_climb_ends_certified_and_another_finds_no_more_than_that(name):
+def test_a_search_ends_certified_and_another_finds_no_more_than_that(name):
     model, evidence = fitted(name), evidence_of(name)
     theta, kernel, best = model.kernel_.theta, model.kernel_, -np.inf
 
@@ -116,7 +115,7 @@ def test_both_kinds_of_end_are_met():
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_climb_that_is_cut_short_is_not_certified(name):
+def test_a_search_that_is_cut_short_is_not_certified(name):
     whole = fitted(name)
     for evaluations in (1, 3, whole.n_iter_ // 2):
         short = fitted(name, max_iter=evaluations)

@@ -12,7 +12,7 @@ from mercer._solver.tiled_cholesky import forward, solve
 from mercer._types import Array
 
 
-class Terms:
+class Explanation:
     """The part of the prior covariance of rows that the points explain."""
 
     def explain_variance(self, Kt: Array) -> Array:
@@ -25,11 +25,11 @@ class Terms:
 
     def solve_rows(self, Kt: Array) -> Array:
         """Return S such that Kt^T S is the explained part of the covariance."""
-        raise NotImplementedError  # each kind of terms defines its own
+        raise NotImplementedError  # each kind of explanation defines its own
 
 
 @dataclass(frozen=True)
-class ExactTerms(Terms):
+class ExactExplanation(Explanation):
     """By the factor L of the covariance of the targets: S = L^-T L^-1 Kt."""
 
     L: Array
@@ -48,7 +48,7 @@ class ExactTerms(Terms):
 
 
 @dataclass(frozen=True)
-class InducingTerms(Terms):
+class InducingExplanation(Explanation):
     """By inducing points with covariance L L^T, and the factor M of 1 + L^-1 Kuf D^-1 Kfu L^-T."""
 
     L: Array

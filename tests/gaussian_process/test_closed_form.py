@@ -5,9 +5,9 @@ import pytest
 
 from mercer._source.threads import one_blas_thread
 from mercer.gaussian_process import GaussianProcessRegressor
+from mercer.gaussian_process._closed_form import RadialEvidence, TileEvidence, make_exact_evidence
 from mercer.gaussian_process._covariance import read_form
 from mercer.gaussian_process._evidence import ExactEvidence
-from mercer.gaussian_process._tile import RadialEvidence, TileEvidence, make_exact_evidence
 from mercer.kernels import RBF, Constant, Matern, RationalQuadratic, White
 
 LENGTHS = np.array([0.7, 1.3, 2.0])
@@ -127,7 +127,7 @@ def test_more_rows_than_a_tile_measure_what_the_general_way_does_on_any_number_o
 @pytest.mark.parametrize("kernel", ONE_LENGTH, ids=str)
 def test_curvatures_of_fit_and_volume_are_those_of_differences(kernel, monkeypatch):
     # The trace in the second is estimated with random signs: many, for a small error.
-    monkeypatch.setattr("mercer.gaussian_process._tile._PROBES", 2000)
+    monkeypatch.setattr("mercer.gaussian_process._closed_form._PROBES", 2000)
     X, Y, noise = make_rows(2, 300)
     step, start, p = 1e-3, kernel.theta, kernel.n_dims
 
