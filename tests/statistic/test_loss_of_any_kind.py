@@ -9,8 +9,8 @@ from mercer._objective import Absolute, EpsilonInsensitive, Hinge, Huber, Pinbal
 from mercer._source import ArraySource, SparseSource
 from mercer._statistic.loss import CurvatureProduct, LossCurvature, LossGradient, SmoothedGradient
 from mercer._statistic.pair import Pair
-from mercer.linear_model._solvers.composite.residual_rows import NearCounts, NearRows, SideChanges
-from mercer.linear_model._solvers.composite.scaled_huber_sums import ScaledHuber, ScaledHuberCurvature
+from mercer.linear_model._solvers.composite.quantile_program import NearCounts, NearRows, SideChanges
+from mercer.linear_model._solvers.composite.scaled_huber import ScaledHuber, ScaledHuberCurvature
 
 N, D = 700, 4
 

@@ -7,9 +7,8 @@ from scipy.sparse import csc_array, csr_array
 from mercer import config_context
 from mercer._native.linear import descent as native
 from mercer.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV
-from mercer.linear_model._solvers.lasso.face_move import to_face_minimum
-from mercer.linear_model._solvers.lasso.price import Price
-from mercer.linear_model._solvers.lasso.references import References
+from mercer.linear_model._solvers.lasso.gram_descent import Penalty, move_to_face_minimum
+from mercer.linear_model._solvers.lasso.working_set import References
 from mercer.watch import Checkpoint
 from tests.laws.test_control import At, crash
 
@@ -126,17 +125,17 @@ def test_references_bound_the_products_they_did_not_see():
 def test_a_move_to_a_face_never_rises_and_ends_at_its_minimum(positive):
     X, y = example(50, 8)
     G, linear, random = X.T @ X, X.T @ y, np.random.default_rng(3)
-    price = Price(20.0, 1.0, positive)
+    penalty = Penalty(20.0, 1.0, positive)
 
-    def height(w):
-        return 0.5 * np.sum((y - X @ w) ** 2) + price.of(w)
+    def objective(w):
+        return 0.5 * np.sum((y - X @ w) ** 2) + penalty.value(w)
 
     for _ in range(20):
         w = random.normal(size=8) * (random.uniform(size=8) < 0.7)
         w = np.abs(w) if positive else w
-        q, before, zero = linear - G @ w, height(w), w == 0
-        to_face_minimum(G, linear, w, q, price)
-        assert height(w) <= before + 1e-9
+        q, before, zero = linear - G @ w, objective(w), w == 0
+        move_to_face_minimum(G, linear, w, q, penalty)
+        assert objective(w) <= before + 1e-9
         assert (w[zero] == 0).all()
         assert q == pytest.approx(linear - G @ w, abs=1e-8)
 
@@ -145,7 +144,7 @@ def test_extrapolation_finds_the_limit_of_a_linear_sequence():
     shares, scratch = np.empty(3), np.empty((3, 3))
     limit, factors = np.array([1.0, -2.0]), np.array([0.9, 0.5])
     iterates = limit + factors ** np.arange(4)[:, None]
-    assert native.mixture(iterates, shares, scratch)
+    assert native.find_weights(iterates, shares, scratch)
     assert shares.sum() == pytest.approx(1.0)
     assert shares @ iterates[1:] == pytest.approx(limit, abs=1e-4)
-    assert not native.mixture(np.ones((4, 2)), shares, scratch)
+    assert not native.find_weights(np.ones((4, 2)), shares, scratch)

@@ -10,7 +10,7 @@ from mercer._source import open_source
 from mercer._source.block import DenseBlock
 from mercer.errors import DataError
 from mercer.linear_model import GaussianConditionalRegressor, LinearRegression
-from mercer.linear_model._solvers.closed_form.joint_moments import JointMoments
+from mercer.linear_model._least_squares.gaussian_conditional import JointMoments
 
 X = np.random.default_rng(0).normal(size=(200, 4)) @ np.random.default_rng(1).normal(size=(4, 4)) + 5.0
 Y = X[:, :2] + np.random.default_rng(2).multivariate_normal([1.0, -1.0], [[1.0, 0.8], [0.8, 2.0]], size=200)

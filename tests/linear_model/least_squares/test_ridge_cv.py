@@ -11,7 +11,7 @@ from mercer._source import open_source
 from mercer._source.block import DenseBlock
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import Ridge, RidgeCV
-from mercer.linear_model._solvers.closed_form.leave_one_out import LeaveOneOut, LeaveOneOutErrors
+from mercer.linear_model._solvers.closed_form.ridge_choice import LeaveOneOut, LeaveOneOutErrors
 
 ALPHAS = np.logspace(-4, 4, 9)
 SHAPES = [(30, 4), (6, 20)]

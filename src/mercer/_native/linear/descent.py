@@ -1,10 +1,18 @@
-"""Coordinate descent for least squares with an l1 and an l2 penalty on the Gram matrix, and the gap it has reached.
+"""Coordinate descent for least squares with an l1 and an l2 penalty, on a Gram matrix or on columns, and its gap.
 
 Minimised is |y - X w|^2 / 2 + l1 sum |w_j| + l2 sum w_j^2 / 2, over w >= 0 where `positive`. Rows carry
 the roots of their weights, and columns and targets have their means taken off. q is X^T r with r = y - X w.
 """
 
 import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native.shared import inline
+else:
+    from mercer._native.shared import inline
+
+real = cython.fused_type(cython.float, cython.double)
+index = cython.fused_type(cython.int, cython.longlong)
 
 
 @cython.cfunc
@@ -103,8 +111,10 @@ def duality_gap(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def mix(W: cython.const[cython.double][:, ::1], share: cython.double[::1], M: cython.double[:, ::1]) -> cython.bint:
-    """Write the shares of ``mixture``; false where the differences tell nothing."""
+def solve_weights(
+    W: cython.const[cython.double][:, ::1], weights: cython.double[::1], M: cython.double[:, ::1]
+) -> cython.bint:
+    """Write the weights of ``find_weights``; false where the differences tell nothing."""
     k: cython.Py_ssize_t = W.shape[0] - 1
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
@@ -121,7 +131,7 @@ def mix(W: cython.const[cython.double][:, ::1], share: cython.double[::1], M: cy
             M[a, b] = total
             M[b, a] = total
         trace += M[a, a]
-        share[a] = 1.0
+        weights[a] = 1.0
     if not trace > 0 or trace > 1e300:
         return False
     # Elimination without pivots: the matrix is positive definite once a trace is added, 1e-12 as in Bertrand and
@@ -133,36 +143,36 @@ def mix(W: cython.const[cython.double][:, ::1], share: cython.double[::1], M: cy
             total = M[b, a] / M[a, a]
             for j in range(a, k):
                 M[b, j] -= total * M[a, j]
-            share[b] -= total * share[a]
+            weights[b] -= total * weights[a]
     total = 0.0
     for b in range(k):
         a = k - 1 - b
         for j in range(a + 1, k):
-            share[a] -= M[a, j] * share[j]
-        share[a] = share[a] / M[a, a]
-        total += share[a]
+            weights[a] -= M[a, j] * weights[j]
+        weights[a] = weights[a] / M[a, a]
+        total += weights[a]
     if not (total > 0 or total < 0):
         return False
     for a in range(k):
-        share[a] = share[a] / total
+        weights[a] = weights[a] / total
     return True
 
 
-def mixture(W: cython.const[cython.double][:, ::1], share: cython.double[::1], M: cython.double[:, ::1]) -> bool:
-    """Find the shares, with sum one, by which the steps between successive rows of W add up to the shortest vector.
+def find_weights(W: cython.const[cython.double][:, ::1], weights: cython.double[::1], M: cython.double[:, ::1]) -> bool:
+    """Find the weights, with sum one, by which the steps between successive rows of W add up to the shortest vector.
 
-    Mixed by them, the later rows are Anderson's extrapolation of the sequence. `M` is scratch of the shares' length
-    squared. Returns whether there are such shares.
+    Averaged by them, the later rows are Anderson's extrapolation of the sequence. `M` is scratch of the weights' length
+    squared. Returns whether there are such weights.
     """
     with cython.nogil:
-        found = mix(W, share, M)
+        found = solve_weights(W, weights, M)
     return bool(found)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def height(
+def find_objective(
     linear: cython.const[cython.double][::1],
     w: cython.const[cython.double][::1],
     q: cython.const[cython.double][::1],
@@ -184,7 +194,7 @@ def height(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def keep(
+def store_iterate(
     w: cython.const[cython.double][::1],
     q: cython.const[cython.double][::1],
     W: cython.double[:, ::1],
@@ -201,7 +211,7 @@ def keep(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def leap(
+def extrapolate(
     linear: cython.const[cython.double][::1],
     l1: cython.double,
     l2: cython.double,
@@ -210,7 +220,7 @@ def leap(
     q: cython.double[::1],
     W: cython.double[:, ::1],
     Q: cython.double[:, ::1],
-    share: cython.double[::1],
+    weights: cython.double[::1],
     M: cython.double[:, ::1],
 ) -> cython.void:
     """Move to the extrapolation of the record if it lies lower; q is affine in w, so it mixes alike."""
@@ -218,17 +228,17 @@ def leap(
     k: cython.Py_ssize_t
     point: cython.double
     slope: cython.double
-    if mix(W, share, M):
+    if solve_weights(W, weights, M):
         for j in range(w.shape[0]):
             point = 0.0
             slope = 0.0
-            for k in range(share.shape[0]):
-                point += share[k] * W[k + 1, j]
-                slope += share[k] * Q[k + 1, j]
+            for k in range(weights.shape[0]):
+                point += weights[k] * W[k + 1, j]
+                slope += weights[k] * Q[k + 1, j]
             W[0, j] = point
             Q[0, j] = slope
         # Extrapolation assumes that the signs of w stay; where they do not it may go up, and sweeps never do.
-        if height(linear, W[0], Q[0], l1, l2, positive) < height(linear, w, q, l1, l2, positive):
+        if find_objective(linear, W[0], Q[0], l1, l2, positive) < find_objective(linear, w, q, l1, l2, positive):
             for j in range(w.shape[0]):
                 w[j] = W[0, j]
                 q[j] = Q[0, j]
@@ -238,7 +248,7 @@ def gram_descent(
     G: cython.const[cython.double][:, ::1],
     linear: cython.const[cython.double][::1],
     squares: cython.double,
-    price: object,
+    penalty: object,
     order: cython.const[cython.Py_ssize_t][:, ::1],
     goal: cython.double,
     small: cython.double,
@@ -251,15 +261,15 @@ def gram_descent(
 
     A sweep visits the coordinates of the next row of `order`. Ends after `sweeps` of them, or once no coordinate moved
     by more than `small` times the largest and the duality gap is at most `goal`, or once nothing moves; returns the
-    number of sweeps. After every k sweeps the sequence is extrapolated. `squares` is |y|^2, `price` is (l1, l2,
-    positive), and `scratch` holds W (k + 1, m), Q (k + 1, m), share (k,) and M (k, k).
+    number of sweeps. After every k sweeps the sequence is extrapolated. `squares` is |y|^2, `penalty` is (l1, l2,
+    positive), and `scratch` holds W (k + 1, m), Q (k + 1, m), weights (k,) and M (k, k).
     """
-    l1: cython.double = price[0]
-    l2: cython.double = price[1]
-    positive: cython.bint = price[2]
+    l1: cython.double = penalty[0]
+    l2: cython.double = penalty[1]
+    positive: cython.bint = penalty[2]
     W: cython.double[:, ::1] = scratch[0]
     Q: cython.double[:, ::1] = scratch[1]
-    share: cython.double[::1] = scratch[2]
+    weights: cython.double[::1] = scratch[2]
     M: cython.double[:, ::1] = scratch[3]
     m: cython.Py_ssize_t = w.shape[0]
     turn: cython.Py_ssize_t = 0
@@ -273,7 +283,7 @@ def gram_descent(
     rest: cython.double
     with cython.nogil:
         # The record holds the point before the first of k sweeps and that after each: k steps to mix.
-        keep(w, q, W, Q, 0)
+        store_iterate(w, q, W, Q, 0)
         while turn < sweeps:
             moved = 0.0
             largest = 0.0
@@ -299,9 +309,91 @@ def gram_descent(
                 if rest <= goal or moved == 0.0:
                     break
             held += 1
-            keep(w, q, W, Q, held)
-            if held == share.shape[0]:
-                leap(linear, l1, l2, positive, w, q, W, Q, share, M)
-                keep(w, q, W, Q, 0)
+            store_iterate(w, q, W, Q, held)
+            if held == weights.shape[0]:
+                extrapolate(linear, l1, l2, positive, w, q, W, Q, weights, M)
+                store_iterate(w, q, W, Q, 0)
                 held = 0
     return turn
+
+
+def column_descent(
+    C: cython.const[cython.double][:, ::1],
+    squares: cython.const[cython.double][::1],
+    l1: cython.double,
+    l2: cython.double,
+    positive: cython.bint,
+    order: cython.const[cython.Py_ssize_t][::1],
+    w: cython.double[::1],
+    r: cython.double[::1],
+) -> cython.double:
+    """Visit the coordinates of `order` once: the rows of C are the columns x_j of X, `squares` their x_j . x_j.
+
+    r = y - X w is kept true. Returns the largest move.
+    """
+    at: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    change: cython.double
+    moved: cython.double = 0.0
+    with cython.nogil:
+        for at in range(order.shape[0]):
+            j = order[at]
+            # r is true at every visit, so that each coordinate moves to its exact minimum: the objective never rises.
+            change = shrink(inline.dot(C[j], r) + squares[j] * w[j], squares[j], l1, l2, positive) - w[j]
+            if change != 0.0:
+                w[j] += change
+                # One coordinate changes the residual along its column.
+                for i in range(r.shape[0]):
+                    r[i] -= change * C[j, i]
+                change = change if change > 0 else -change
+                moved = change if change > moved else moved
+    return moved
+
+
+def sparse_descent(
+    data: cython.const[real][::1],
+    rows: cython.const[index][::1],
+    pointers: cython.const[index][::1],
+    mean: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    total: cython.double,
+    squares: cython.const[cython.double][::1],
+    penalty: object,
+    order: cython.const[cython.Py_ssize_t][::1],
+    w: cython.double[::1],
+    u: cython.double[::1],
+    shift: cython.double[::1],
+) -> cython.double:
+    """Visit the coordinates of `order` once, on the CSC columns of X from which `mean` is to be taken off.
+
+    The residual y - (X - 1 mean^T) w is u + shift[0], so that a move touches stored values alone; its weighted sum is
+    zero where the means are not, which takes them out of the slope. `squares` are of the centred columns, `total` is
+    the sum of the weights, `penalty` is (l1, l2, positive). Returns the largest move.
+    """
+    l1: cython.double = penalty[0]
+    l2: cython.double = penalty[1]
+    positive: cython.bint = penalty[2]
+    at: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    change: cython.double
+    slope: cython.double
+    moved: cython.double = 0.0
+    with cython.nogil:
+        for at in range(order.shape[0]):
+            j = order[at]
+            # sum_i s_i (x_ij - mean_j) (u_i + shift): the weighted residuals sum to zero, which removes the term of
+            # mean_j, and sum_i s_i x_ij is total mean_j.
+            slope = shift[0] * total * mean[j]
+            for e in range(pointers[j], pointers[j + 1]):
+                slope += data[e] * weight[rows[e]] * u[rows[e]]
+            change = shrink(slope + squares[j] * w[j], squares[j], l1, l2, positive) - w[j]
+            if change != 0.0:
+                w[j] += change
+                shift[0] += change * mean[j]
+                for e in range(pointers[j], pointers[j + 1]):
+                    u[rows[e]] -= change * data[e]
+                change = change if change > 0 else -change
+                moved = change if change > moved else moved
+    return moved

@@ -20,7 +20,7 @@ from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net_path import alpha_grid, first_alpha
 from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan
-from mercer.linear_model._solvers.lasso.descent_folds import FoldsState, cross_validate
+from mercer.linear_model._solvers.lasso.cross_validation import FoldsState, cross_validate
 
 
 class DescentCV(LinearRegressor):

@@ -72,7 +72,7 @@ _DUAL_GAP_TO_NOTES = r"""dual_gap_ : float
     -----
     The folds walk down the path side by side, one penalty at a time, each from its last coefficients, on all threads.
     Up to 512 columns each row is summed up once, in the scatter of the fold that tests it, and the scatters of all
-    other folds add up to the one that a fold trains on: with k folds the price of one scatter, not of k. Beyond, the
+    other folds add up to the one that a fold trains on: with k folds the cost of one scatter, not of k. Beyond, the
     folds share the rows, which are never copied. Rows: NumPy, frames, memory maps, SciPy sparse (never made dense)."""
 
 # The texts by the names that the docstrings of the classes use: a range of parameters or attributes.

@@ -18,7 +18,7 @@ from mercer._statistic import MomentSums
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net import ElasticNet
-from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, sum_moments
+from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, open_problems, solve_problem, sum_moments
 
 _OPTIONS = {
     "tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None, "n_jobs": None,
@@ -191,8 +191,8 @@ def _walk(
     coefs, gaps, sweeps = np.empty((len(moments.mean), len(wanted))), np.empty(len(wanted)), []
     # Falling penalties: each solution starts the next, which differs by few coefficients.
     for number, alpha in enumerate(wanted):
-        price = plan.price(float(alpha), l1_ratio, moments.weight)
-        sweeps.append((yield from follow(problem, price, goal, plan.tol, plan.max_iter)))
+        penalty = plan.penalty(float(alpha), l1_ratio, moments.weight)
+        sweeps.append((yield from solve_problem(problem, penalty, goal, plan.tol, plan.max_iter)))
         coefs[:, number], gaps[number] = problem.coef, problem.gap / moments.weight
         missed += not problem.settled or problem.gap > goal
         if verbose:

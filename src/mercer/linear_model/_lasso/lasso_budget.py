@@ -1,4 +1,4 @@
-"""The lasso with a budget instead of a price: least squares under |w|_1 <= t."""
+"""The lasso with a budget instead of a penalty: least squares under |w|_1 <= t."""
 
 import warnings
 from typing import Any
@@ -13,7 +13,7 @@ from mercer._source import Source
 from mercer._source.threads import one_blas_thread
 from mercer.linear_model._lasso.descent_regressor import suits_gram
 from mercer.linear_model._lasso.elastic_net_path import first_alpha, open_path_rows
-from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, sum_moments
+from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, open_problems, solve_problem, sum_moments
 
 _NAME = "alpha_for_l1_norm"
 _RULES = {"l1_norm": Real(0, closed="neither"), "fit_intercept": Boolean(), "positive": Boolean()}
@@ -35,7 +35,7 @@ def alpha_for_l1_norm(
     sample_weight: Any = None,
     n_jobs: int | None = None,
 ) -> float:
-    """Find the `alpha` at which :class:`Lasso` has |coef|_1 = `l1_norm`: a budget instead of a price.
+    """Find the `alpha` at which :class:`Lasso` has |coef|_1 = `l1_norm`: a budget instead of a penalty.
 
     The minimum of |y - X w - b|^2 under |w|_1 <= t is the lasso at the penalty whose coefficients spend t; |coef|_1
     falls as the penalty grows, along straight lines, so there is one. A budget that least squares keeps gives zero.
@@ -84,8 +84,8 @@ def _search_alpha(plan: DescentPlan, source: Source, budget: float) -> float:
     missed = []
 
     def excess(alpha: float) -> float:
-        price = plan.price(alpha, 1.0, moments.weight)
-        answer_requests(follow(problem, price, goal, plan.tol, plan.max_iter), source)
+        penalty = plan.penalty(alpha, 1.0, moments.weight)
+        answer_requests(solve_problem(problem, penalty, goal, plan.tol, plan.max_iter), source)
         if not problem.settled:
             missed.append(problem.gap / moments.weight)
         return float(np.abs(problem.coef).sum()) - budget

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
+from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
@@ -15,12 +16,12 @@ from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver, Step
 from mercer._solver.linear_state import gradient_certificate
-from mercer._source import Source
+from mercer._source import Block, Source
 from mercer._source.memory import require_memory
-from mercer._statistic import MomentSums
+from mercer._statistic.moments import Moments, MomentSums, targets
+from mercer._statistic.statistic import Statistic
 from mercer._stored import Stored, flags, floats, integers, part
 from mercer.errors import DataError
-from mercer.linear_model._solvers.closed_form.joint_moments import JointMoments
 
 _HEAVY = 400
 _TOLERANCE = 1e-8
@@ -250,3 +251,24 @@ def _solve(scatter: np.ndarray, n_features: int, tol: float) -> tuple[np.ndarray
     # Rounding must not make a variance negative.
     np.fill_diagonal(rest, np.maximum(np.diagonal(rest), 0.0))
     return coef, (rest + rest.T) / 2.0, int(kept.sum())
+
+
+@dataclass(frozen=True)
+class JointMoments(Statistic):
+    """Weight, mean and scatter of the columns [X, y]."""
+
+    def of(self, block: Block) -> MomentSums:
+        return Moments().of(_join_columns(block))
+
+    def on(self, block: Block) -> Any:
+        """Sum by the compiled twin of the moments, if the rows allow it."""
+        return Moments().on(_join_columns(block))
+
+
+def _join_columns(block: Block) -> Block:
+    xp, y = block.xp, targets(block)
+    if block.is_sparse:
+        rows = csr_array(hstack([block.X.astype(np.float64, copy=False), csr_array(y)], format="csr"))
+    else:
+        rows = xp.concat([xp.astype(block.X, y.dtype, copy=False), y], axis=1)
+    return type(block)(rows, block.start, None, block.weight, xp, block.wide)

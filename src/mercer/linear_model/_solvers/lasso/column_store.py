@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array
 
+from mercer._native.linear import descent
 from mercer._native.sums import columns as native
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
@@ -95,7 +96,7 @@ class ColumnStore:
         """Return the inner products of the columns from index `first` on with those of a strip."""
         raise NotImplementedError  # each store below defines its own
 
-    def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
+    def descend(self, order: Array, squares: Array, penalty: Any, w: Array, residual: Array) -> tuple[float, Array]:
         """Visit coordinates once; return the largest move and the residual after it."""
         raise NotImplementedError  # each store below defines its own
 
@@ -169,9 +170,9 @@ class DenseColumns(ColumnStore):
     def gram_strip(self, first: int, strip: slice) -> Array:
         return self.table[first : self.size] @ self.table[strip].T
 
-    def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
-        moved = native.column_descent(
-            self.table[: self.size], squares, price.l1, price.l2, price.positive, order, w, residual
+    def descend(self, order: Array, squares: Array, penalty: Any, w: Array, residual: Array) -> tuple[float, Array]:
+        moved = descent.column_descent(
+            self.table[: self.size], squares, penalty.l1, penalty.l2, penalty.positive, order, w, residual
         )
         return moved, residual
 
@@ -231,7 +232,7 @@ class SparseColumns(ColumnStore):
         product = (self.table[:, first:].T @ heavy).toarray()
         return product - self.total * np.outer(self.mean[self.chosen[first:]], self.mean[self.chosen[strip]])
 
-    def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
+    def descend(self, order: Array, squares: Array, penalty: Any, w: Array, residual: Array) -> tuple[float, Array]:
         before, shift, table = w.copy(), np.zeros(1), self.table
         # Rows of weight zero are not divided: their entry is multiplied by that weight later.
         u = residual.copy()
@@ -239,7 +240,7 @@ class SparseColumns(ColumnStore):
             np.divide(residual, self.root, where=self.root > 0, out=u)
         mean = self.mean[self.chosen]
         stored = table.data, table.indices, table.indptr, mean, self.weights, self.total
-        moved = native.sparse_descent(*stored, squares, price, order, w, u, shift)
+        moved = descent.sparse_descent(*stored, squares, penalty, order, w, u, shift)
         # From the moves of this sweep alone, in the units of the residual: what native code kept in `u` is without
         # weights.
         return moved, residual - self.combine(w - before)

@@ -7,6 +7,7 @@ Minimised is, for each target,
 Inside, everything is S times that, so that the quadratic part is that of the scatter.
 """
 
+import warnings
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,10 +22,7 @@ from mercer._statistic import Moments, MomentSums
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.linear_model._solvers.lasso.column_store import OpenColumns
-from mercer.linear_model._solvers.lasso.given_gram import adopt_gram
-from mercer.linear_model._solvers.lasso.gram_descent import GramDescent
-from mercer.linear_model._solvers.lasso.price import Price
-from mercer.linear_model._solvers.lasso.sweep_order import Orders
+from mercer.linear_model._solvers.lasso.gram_descent import GramDescent, Orders, Penalty
 from mercer.linear_model._solvers.lasso.working_set import WorkingSet
 
 STATEMENT = (
@@ -72,9 +70,9 @@ class DescentPlan:
         """Return the statistic to begin with."""
         return Moments(self.centre, diagonal=not self.on_gram or self.gram is not None)
 
-    def price(self, alpha: float, l1_ratio: float, total: float) -> Price:
+    def penalty(self, alpha: float, l1_ratio: float, total: float) -> Penalty:
         """Return the penalty, times the sum of the weights."""
-        return Price(total * alpha * l1_ratio, total * alpha * (1.0 - l1_ratio), self.positive)
+        return Penalty(total * alpha * l1_ratio, total * alpha * (1.0 - l1_ratio), self.positive)
 
 
 @plain
@@ -100,7 +98,7 @@ def coordinate_descent(
 ) -> Solver:
     """Fit every target from the coefficients `begin`, or from a state of an earlier run."""
     moments = yield from sum_moments(plan)
-    price, goals = plan.price(alpha, l1_ratio, moments.weight), plan.tol * moments.y_scatter
+    penalty, goals = plan.penalty(alpha, l1_ratio, moments.weight), plan.tol * moments.y_scatter
     n_targets = len(goals)
     first = 0 if start is None else start.target
     problems = {}
@@ -119,8 +117,8 @@ def coordinate_descent(
         yield from problem.start(state.coef[:, target])
         if not resumed:
             # No sweeps, only the gap and the objective at the start: the first step reports all targets.
-            yield from problem.round(price, float(goals[target]), plan.tol, 0)
-            state = _advance(state, moments, target, problem, price)
+            yield from problem.round(penalty, float(goals[target]), plan.tol, 0)
+            state = _advance(state, moments, target, problem, penalty)
     # Targets not yet solved keep their starting coefficients.
     current = problems[first]
     state = replace(
@@ -135,19 +133,19 @@ def coordinate_descent(
             # A round may take twice the sweeps done so far: the gap, a pass over wide rows, is computed O(log sweeps)
             # times.
             most = min(left, max(problem.pace, 2 * int(state.sweeps[target])))
-            yield from problem.round(price, goal, plan.tol, most)
-            state = _advance(state, moments, target, problem, price)
+            yield from problem.round(penalty, goal, plan.tol, most)
+            state = _advance(state, moments, target, problem, penalty)
             yield _step(state, moments, goals)
         finished &= problem.settled and problem.gap <= goal
     return Solution(state, bool(finished and np.all(state.gaps <= goals)), _certificate(state, moments, goals))
 
 
-def _advance(state: DescentState, moments: MomentSums, target: int, problem: Any, price: Price) -> DescentState:
+def _advance(state: DescentState, moments: MomentSums, target: int, problem: Any, penalty: Penalty) -> DescentState:
     """Return the state after a round of one target."""
     coef, sweeps, gaps, objectives = (a.copy() for a in (state.coef, state.sweeps, state.gaps, state.objectives))
     coef[:, target] = problem.coef
     sweeps[target] += problem.sweeps
-    gaps[target], objectives[target] = problem.gap, problem.objective(price)
+    gaps[target], objectives[target] = problem.gap, problem.objective(penalty)
     intercept = moments.y_mean - moments.mean @ coef
     drawn, record = problem.orders.n_drawn, problem.record()
     return DescentState(
@@ -198,7 +196,40 @@ def sum_moments(plan: DescentPlan) -> Generator[Any, Any, MomentSums]:
     check_sums(plan.subject, moments)
     if plan.gram is None:
         return moments
-    return (yield from adopt_gram(plan.subject, plan.gram, moments, plan.centre, plan.single))
+    return (yield from check_gram(plan.subject, plan.gram, moments, plan.centre, plan.single))
+
+
+def check_gram(
+    subject: str, gram: Array, moments: MomentSums, centre: bool, single: bool
+) -> Generator[Any, Any, MomentSums]:
+    """Return `moments`, which hold only the diagonal of the scatter, with the scatter `gram` that the user knows.
+
+    If the model has an intercept and the rows are not centred, their Gram matrix is not their scatter: the scatter is
+    then computed, with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
+    """
+    # How much of the diagonal rounding may explain.
+    d, tolerance = len(moments.mean), 1e-3 if single else 1e-6
+    if gram.shape != (d, d):
+        raise DataError(f"{subject}: precompute must be a Gram matrix of shape {(d, d)}; got {gram.shape}.")
+    # The Gram matrix of rows that are not centred is the scatter plus n mean mean^T.
+    if centre and (moments.mean**2 * moments.weight > tolerance**2 * moments.scatter).any():
+        warnings.warn(
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix. Centre X first, or "
+            "set fit_intercept=False.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return (yield Moments(centre))
+    given, wanted = np.diagonal(gram), moments.scatter
+    wrong = ~np.isclose(given, wanted, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0))
+    if wrong.any() or not np.allclose(gram, gram.T, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0)):
+        column = int(np.argmax(wrong))
+        raise DataError(
+            f"{subject}: the Gram matrix in precompute did not pass validation: it must be symmetric, with the sums of "
+            f"squares of the columns (centred, weighted) on its diagonal; got {given[column]:g} for column {column}, "
+            f"expected {wanted[column]:g}. Set precompute=True to have it computed."
+        )
+    return MomentSums(moments.weight, moments.mean, gram, moments.y_mean, moments.cross, moments.y_scatter)
 
 
 def check_sums(subject: str, moments: MomentSums) -> None:
@@ -210,11 +241,11 @@ def check_sums(subject: str, moments: MomentSums) -> None:
         )
 
 
-def follow(problem: Any, price: Price, goal: float, small: float, max_iter: int) -> Generator[Any, Any, int]:
+def solve_problem(problem: Any, penalty: Penalty, goal: float, small: float, max_iter: int) -> Generator[Any, Any, int]:
     """Solve a problem for a penalty from where it is; the sweeps it took."""
     sweeps = 0
     while True:
-        yield from problem.round(price, goal, small, max_iter - sweeps)
+        yield from problem.round(penalty, goal, small, max_iter - sweeps)
         sweeps += problem.sweeps
         if problem.settled or sweeps >= max_iter:
             return sweeps

@@ -3,8 +3,7 @@
 Columns enter the working set when their slope x_j . r breaks its bound l1 the most (Johnson and Guestrin, 2015;
 Massias, Gramfort and Salmon, 2018), and stay. Descent runs on their Gram matrix, so that a sweep does not touch the
 rows; beyond a size at which that matrix costs more than it saves, on the columns themselves. Whether a column outside
-could break its bound is asked of the rows only where earlier passes cannot tell; see
-:mod:`mercer.linear_model._solvers.lasso.references`.
+could break its bound is asked of the rows only where `References`, products of earlier passes, cannot tell.
 """
 
 from collections.abc import Generator
@@ -16,10 +15,7 @@ from mercer._native.linear import descent as native
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.linear_model._solvers.lasso.column_store import ColumnStore
-from mercer.linear_model._solvers.lasso.gram_descent import descend_gram
-from mercer.linear_model._solvers.lasso.price import Price
-from mercer.linear_model._solvers.lasso.references import References
-from mercer.linear_model._solvers.lasso.sweep_order import Orders
+from mercer.linear_model._solvers.lasso.gram_descent import MEMORY, DescentProblem, Orders, Penalty
 
 Asking = Generator[Any, Any, None]
 # From this many columns on, a Gram matrix may cost more than it saves, unless the rows exceed half the columns.
@@ -33,11 +29,55 @@ _NEAR = 0.9
 _DOUBTFUL = 64
 # Sweeps over the moving columns between two visits to the others, without a Gram matrix.
 _ROUND = 10
-# Iterates that are extrapolated from, as in Bertrand and Massias (2021).
-_MEMORY = 5
+# Residuals remembered as references. On 2000 x 10000 rows four screen as well as 24; a few more serve returns to
+# earlier penalties.
+_REMEMBERED = 8
+# Rounding in the products of a pass, as a share of |x_j| |v|.
+_ROUNDING = 1e-13
 
 
-class WorkingSet:
+class References:
+    """Bounds x_j . r for all columns j of rows that are not looked at.
+
+    A residual r is sum_k a_k v_k + d with d orthogonal to the references v_k, and small where r lies near them, as
+    solutions along a piecewise linear path do. Hence |x_j . r| <= |sum_k a_k x_j . v_k| + |x_j| |d|: the sphere test of
+    gap-safe screening (Ndiaye and others, 2017) about a point of their span.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (k, n)
+        The references.
+    products : ndarray of shape (k, d)
+        Their products with all columns.
+    norms : ndarray of shape (d,)
+        The norms of the columns.
+    """
+
+    def __init__(self, vectors: Array, products: Array, norms: Array) -> None:
+        self.vectors = vectors
+        self.products = products
+        self.norms = norms
+        self.lengths = np.linalg.norm(vectors, axis=1)
+        self.orthogonal, self.triangle = np.linalg.qr(vectors.T)
+        # A reference that depends on the others, or a zero target, is left out: any coefficients give a valid bound.
+        pivots = np.abs(np.diagonal(self.triangle))
+        largest = float(pivots.max(initial=0.0))
+        self.triangle[np.diag_indices_from(self.triangle)] += np.where(pivots <= 1e-14 * largest, largest or 1.0, 0.0)
+
+    def join_reference(self, vector: Array, product: Array) -> "References":
+        """Return the references with one more, and without the oldest if there would be too many."""
+        vectors = np.concatenate([self.vectors[1 - _REMEMBERED :], vector[None]])
+        return References(vectors, np.concatenate([self.products[1 - _REMEMBERED :], product[None]]), self.norms)
+
+    def estimate(self, residual: Array) -> tuple[Array, Array]:
+        """Estimate the products of every column with a residual; return them and bounds on their errors."""
+        coefficients = np.linalg.solve(self.triangle, self.orthogonal.T @ residual)
+        distance = float(np.linalg.norm(residual - coefficients @ self.vectors))
+        rounding = _ROUNDING * float(np.abs(coefficients) @ self.lengths)
+        return coefficients @ self.products, self.norms * (distance + rounding)
+
+
+class WorkingSet(DescentProblem):
     """One problem on columns in memory, whose working set and references serve every penalty it is solved for.
 
     Parameters
@@ -61,23 +101,21 @@ class WorkingSet:
     pace = 50
 
     def __init__(self, store: ColumnStore, moments: Any, target: int, y: Array, orders: Orders, subject: str) -> None:
-        self.store, self.y, self.orders, self.subject = store, y, orders, subject
-        self.cross = np.ascontiguousarray(moments.cross[:, target])
+        super().__init__(moments, target, orders)
+        self.store, self.y, self.subject = store, y, subject
         self.norms = np.sqrt(moments.scatter)
-        self.squares = float(moments.y_scatter[target])
-        self.references = References(y[None], self.cross[None], self.norms)
+        self.references = References(y[None], self.linear[None], self.norms)
         self.columns, self.batches = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        self.outside = np.ones(len(self.cross), dtype=bool)
-        self.w = self.q = np.empty(0)
+        self.outside = np.ones(len(self.linear), dtype=bool)
         self.G = np.empty((0, 0))
         self.residual = y
         self.broken: Array = None
-        self.gap, self.sweeps, self.settled, self.n_passes = np.inf, 0, False, 0
+        self.n_passes = 0
 
     @property
     def coef(self) -> Array:
         """All coefficients."""
-        coef = np.zeros(len(self.cross))
+        coef = np.zeros(len(self.linear))
         coef[self.columns] = self.w
         return coef
 
@@ -85,7 +123,7 @@ class WorkingSet:
         """Go to given coefficients."""
         missing = np.flatnonzero((coef != 0) & self.outside)
         if missing.size:
-            yield from self._take(missing)
+            yield from self._add_columns(missing)
         self.w = np.ascontiguousarray(coef[self.columns])
 
     def record(self) -> tuple[Array, ...]:
@@ -95,35 +133,38 @@ class WorkingSet:
     def restore(self, columns: Array, batches: Array, vectors: Array, products: Array) -> Asking:
         """Go to an earlier record; columns enter in the batches they came in, for the same rounding of products."""
         for batch in np.split(columns, np.cumsum(batches)[:-1]):
-            yield from self._take(batch)
+            yield from self._add_columns(batch)
         self.references = References(vectors, products, self.norms)
 
-    def objective(self, price: Price) -> float:
-        """Return the objective at the last judged point."""
-        return 0.5 * float(self.residual @ self.residual) + price.of(self.w)
+    def objective(self, penalty: Penalty) -> float:
+        """Return the objective at the end of the last round."""
+        return 0.5 * float(self.residual @ self.residual) + penalty.value(self.w)
 
-    def round(self, price: Price, goal: float, small: float, most: int) -> Asking:
-        """Sweep at most `most` times over the working set, compute the gap, and add the worst columns."""
+    def round(self, penalty: Penalty, goal: float, small: float, max_sweeps: int) -> Asking:
+        """Sweep at most `max_sweeps` times over the working set, compute the gap, and add the worst columns."""
         self.sweeps, self.settled = 0, self.w.size == 0
-        if most and self.w.size:
-            descend = self._descend_gram if self.has_gram else self._descend_columns
-            descend(price, goal, small, most)
-        yield from self._judge(price)
+        if max_sweeps and self.w.size:
+            if self.has_gram:
+                self.q, G = self._slopes(), self.G[: len(self.w)]
+                self._descend_gram(G, self.linear[self.columns], penalty, goal, small, max_sweeps)
+            else:
+                self._descend_columns(penalty, goal, small, max_sweeps)
+        yield from self._compute_gap(penalty)
         # Without sweeps the gap alone decides.
-        if most == 0:
+        if max_sweeps == 0:
             self.settled = self.gap <= goal
         # A column outside breaks its bound: it must come in before the problem may end.
-        elif self.gap > goal and self.broken is not None and (self.broken > price.l1).any():
+        elif self.gap > goal and self.broken is not None and (self.broken > penalty.l1).any():
             self.settled = False
-            yield from self._admit(price.l1)
+            yield from self._add_violating(penalty.l1)
 
     @property
     def has_gram(self) -> bool:
         """Whether descent runs on the Gram matrix of the working set."""
         return len(self.columns) <= max(_GRAM_SIZE, 2 * len(self.y))
 
-    def _take(self, indices: Array) -> Asking:
-        """Let columns into the working set."""
+    def _add_columns(self, indices: Array) -> Asking:
+        """Add columns to the working set."""
         first, size = len(self.columns), len(self.columns) + len(indices)
         self.columns, self.batches = np.append(self.columns, indices), np.append(self.batches, len(indices))
         purpose, cure = f"a working set of {size} columns", "raise alpha, for fewer coefficients"
@@ -141,44 +182,40 @@ class WorkingSet:
             self.G = wider
         yield from self.store.extend_gram(self.G, first)
 
-    def _descend_gram(self, price: Price, goal: float, small: float, most: int) -> None:
-        self.q = self._slopes()
-        descend_gram(self, self.G[: len(self.w)], self.cross[self.columns], price, goal, small, most)
-
-    def _descend_columns(self, price: Price, goal: float, small: float, most: int) -> None:
+    def _descend_columns(self, penalty: Penalty, goal: float, small: float, max_sweeps: int) -> None:
         squares = self.norms[self.columns] ** 2
         self.residual = self.y - self.store.combine(self.w)
-        while self.sweeps < most and not self.settled:
+        while self.sweeps < max_sweeps and not self.settled:
             slopes = self.store.products(self.residual)
             # A coefficient at zero whose slope is within the bound will not move in this round.
-            live = np.flatnonzero((self.w != 0) | (price.upward(slopes) > price.l1))
-            moved, record = 0.0, [self.w.copy()]
-            for _ in range(min(_ROUND, most - self.sweeps)):
+            live = np.flatnonzero((self.w != 0) | (penalty.orient(slopes) > penalty.l1))
+            moved, iterates = 0.0, [self.w.copy()]
+            for _ in range(min(_ROUND, max_sweeps - self.sweeps)):
                 order = live[self.orders.draw(len(live), 1)[0]]
-                moved, self.residual = self.store.descend(order, squares, price, self.w, self.residual)
+                moved, self.residual = self.store.descend(order, squares, penalty, self.w, self.residual)
                 self.sweeps += 1
-                record.append(self.w.copy())
-                if len(record) > _MEMORY:
-                    self._leap(record, price)
-                    record = [self.w.copy()]
+                iterates.append(self.w.copy())
+                if len(iterates) > MEMORY:
+                    self._extrapolate(iterates, penalty)
+                    iterates = [self.w.copy()]
                 # The largest move of a sweep is small beside the largest coefficient.
                 if moved <= small * np.abs(self.w).max(initial=0.0):
                     break
             slopes, squared = self.store.products(self.residual), float(self.residual @ self.residual)
-            gap = native.duality_gap(self.w, slopes, squared, *price, 0.0, 0.0)
+            gap = native.duality_gap(self.w, slopes, squared, *penalty, 0.0, 0.0)
             still = moved <= small * np.abs(self.w).max(initial=0.0)
             self.settled = moved == 0.0 or (gap <= goal and bool(still))
 
-    def _leap(self, record: list[Array], price: Price) -> None:
+    def _extrapolate(self, iterates: list[Array], penalty: Penalty) -> None:
         """Move to Anderson's extrapolation of the iterates, if it lies lower."""
-        iterates, share = np.stack(record), np.empty(len(record) - 1)
-        if not native.mixture(iterates, share, np.empty((len(share), len(share)))):
+        stacked, weights = np.stack(iterates), np.empty(len(iterates) - 1)
+        if not native.find_weights(stacked, weights, np.empty((len(weights), len(weights)))):
             return
-        w = share @ iterates[1:]
-        if price.positive and w.min() < 0:
+        w = weights @ stacked[1:]
+        if penalty.positive and w.min() < 0:
             return
         residual = self.y - self.store.combine(w)
-        if 0.5 * float(residual @ residual) + price.of(w) < self.objective(price):
+        if 0.5 * float(residual @ residual) + penalty.value(w) < self.objective(penalty):
             self.w, self.residual = w, residual
 
     def _slopes(self) -> Array:
@@ -186,44 +223,44 @@ class WorkingSet:
         if not self.has_gram:
             return self.store.products(self.residual)
         used = np.flatnonzero(self.w)
-        return self.cross[self.columns] - self.w[used] @ self.G[used, : len(self.w)]
+        return self.linear[self.columns] - self.w[used] @ self.G[used, : len(self.w)]
 
-    def _judge(self, price: Price) -> Asking:
+    def _compute_gap(self, penalty: Penalty) -> Asking:
         """Compute the duality gap over all columns; slopes are computed only where the references do not bound them."""
         self.residual = self.y - self.store.combine(self.w) if self.w.size else self.y
         self.q = self._slopes() if self.w.size else self.w
         # The dual point is the residual scaled until no slope exceeds l1.
-        highest = max(price.l1, float(price.upward(self.q - price.l2 * self.w).max(initial=0.0)))
+        highest = max(penalty.l1, float(penalty.orient(self.q - penalty.l2 * self.w).max(initial=0.0)))
         # Slopes of earlier residuals bound those of this one by Cauchy and Schwarz.
         known, error = self.references.estimate(self.residual)
-        bound = price.upward(known) + error
+        bound = penalty.orient(known) + error
         doubtful = np.flatnonzero(self.outside & (bound > highest))
         self.broken = None
         if doubtful.size:
-            yield from self._ask(doubtful, bound, price)
+            yield from self._compute_doubtful(doubtful, bound, penalty)
         beyond = 0.0 if self.broken is None else float(self.broken.max(initial=0.0))
         # Without an l2 part nothing may exceed the bound, and squares of slopes would overflow long before slopes do.
-        excess = float(np.sum(np.maximum(bound[self.outside] - price.l1, 0.0) ** 2)) if price.l2 else 0.0
+        excess = float(np.sum(np.maximum(bound[self.outside] - penalty.l1, 0.0) ** 2)) if penalty.l2 else 0.0
         squared = float(self.residual @ self.residual)
-        self.gap = native.duality_gap(self.w, self.q, squared, *price, beyond, excess)
+        self.gap = native.duality_gap(self.w, self.q, squared, *penalty, beyond, excess)
 
-    def _ask(self, doubtful: Array, bound: Array, price: Price) -> Asking:
+    def _compute_doubtful(self, doubtful: Array, bound: Array, penalty: Penalty) -> Asking:
         """Compute the true slopes of the columns in doubt, or of all, which makes the residual a reference."""
         # For a few doubtful columns, their products alone; for many, all of them, which then serve as a reference.
         if len(doubtful) <= max(_FIRST, len(bound) // _DOUBTFUL):
             slopes = yield from self.store.some_products(doubtful, self.residual)
-            bound[doubtful] = price.upward(slopes)
+            bound[doubtful] = penalty.orient(slopes)
             self.broken = np.zeros(len(bound))
             self.broken[doubtful] = bound[doubtful]
             return
         slopes = yield from self.store.all_products(self.residual)
         self.n_passes += 1
         self.references = self.references.join_reference(self.residual, slopes)
-        bound[:] = price.upward(slopes)
+        bound[:] = penalty.orient(slopes)
         self.broken = np.where(self.outside, bound, 0.0)
 
-    def _admit(self, l1: float) -> Asking:
+    def _add_violating(self, l1: float) -> Asking:
         """Add the columns with the largest violations, and some near their bound: at most twice those in use."""
         near = np.flatnonzero(self.broken > _NEAR * l1)
         room = max(_FIRST, 2 * int(np.count_nonzero(self.w)))
-        yield from self._take(np.sort(near[np.argsort(-self.broken[near], kind="stable")[:room]]))
+        yield from self._add_columns(np.sort(near[np.argsort(-self.broken[near], kind="stable")[:room]]))
