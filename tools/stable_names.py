@@ -96,6 +96,8 @@ def list_public() -> Iterator[tuple[str, str, Any]]:
         if any(part.startswith("_") for part in parts) or parts[1:2] == ["app"]:
             continue
         for name in getattr(importlib.import_module(module), "__all__", ()):
+            if (module, name) == ("mercer.serve", "app"):
+                continue  # made of what the environment names
             thing = getattr(importlib.import_module(module), name)
             if not isinstance(thing, types.ModuleType):
                 yield module, name, thing

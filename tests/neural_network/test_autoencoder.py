@@ -119,7 +119,7 @@ def test_outliers_are_restored_badly():
 
 def test_early_stopping_keeps_the_weights_that_were_best_on_held_out_rows(tmp_path):
     X = make_rows(100)
-    model = Autoencoder(2, early_stopping=True, learning_rate_init=0.05, max_iter=100, random_state=0).fit(X)
+    model = Autoencoder(2, early_stopping=True, learning_rate_init=0.05, max_iter=300, random_state=0).fit(X)
     assert model.converged_
     assert np.argmin(model.history_["validation_loss"]) < len(model.history_["validation_loss"]) - 1
     mercer.save(model, tmp_path / "coder.mercer")

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
+from scipy.special import softmax
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -12,7 +13,7 @@ import mercer
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 from mercer.neural_network import MLPClassifier, MLPRegressor
-from mercer.objectives import Absolute, Huber
+from mercer.objectives import Absolute, Huber, Logistic
 from mercer.optim import Adam, AdamW, ConjugateGradient, ExponentialDecay, Momentum, PowerDecay, RMSprop, Rprop
 
 X = np.random.default_rng(0).normal(size=(120, 5))
@@ -248,6 +249,75 @@ def test_penalties_shrink_weights_and_l1_gives_zeros():
 
 
 @pytest.mark.catalogue("NN-08")
+def test_a_column_of_zeros_loses_its_weights_at_the_rate_of_the_penalty():
+    # No row supports these weights: plain descent multiplies them by 1 - rate alpha / n in each step.
+    rows = X.copy()
+    rows[:, 3] = 0.0
+    options = {"solver": "sgd", "momentum": 0.0, "learning_rate_init": 0.5, "batch_size": 120, "alpha": 6.0}
+    for scale in (1.0, 1e-3):
+        one, many = (
+            MLPRegressor(hidden_layer_sizes=(4,), max_iter=n, random_state=0, tol=0.0, **options)
+            .fit(scale * rows, NUMBERS)
+            .coefs_[0][3]
+            for n in (1, 21)
+        )
+        np.testing.assert_allclose(many, one * (1 - 0.5 * 6.0 / 120) ** 20, rtol=1e-9)
+
+
+def find_slopes(model, rows, labels):
+    """Gradients of the summed cross-entropy by the matrices of a network with one hidden layer, written out."""
+    (W, V), (b, c) = model.coefs_, model.intercepts_
+    z = rows @ W + b
+    hidden = np.maximum(z, 0.0)
+    errors = softmax(hidden @ V + c, axis=1) - (np.asarray(labels)[:, None] == model.classes_)
+    back = (errors @ V.T) * (z > 0)
+    return [rows.T @ back, hidden.T @ errors], [back.sum(axis=0), errors.sum(axis=0)]
+
+
+@pytest.mark.catalogue("NN-08")
+def test_at_an_l1_optimum_no_weight_moves_at_less_than_the_price_of_moving():
+    rows, labels = load_iris(return_X_y=True)
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    price = 2.0
+    model = MLPClassifier((10,), solver="lbfgs", penalty_power=1.0, alpha=price, max_iter=2000, random_state=0)
+    model.fit(rows, labels)
+    assert model.converged_
+    assert model.certificate_.kind == "proximal gradient norm"
+    slopes, free = find_slopes(model, rows, labels)
+    # Twice the proximal residual bounds the least subgradient; sums over rows are 150 times the mean.
+    room = 2 * 1e-4 * 150
+    zeros = 0
+    for W, slope in zip(model.coefs_, slopes, strict=True):
+        at_zero = W == 0
+        zeros += at_zero.sum()
+        assert (np.abs(slope[at_zero]) <= price + room).all()
+        assert (np.abs(slope + price * np.sign(W))[~at_zero] <= room).all()
+    assert zeros > 30
+    assert max(np.abs(part).max() for part in free) <= room
+    # Descent by gradients alone ends beside the corners, and says so.
+    cut = MLPClassifier((10,), solver="lbfgs", penalty_power=1.0, alpha=price, max_iter=50, random_state=0)
+    assert not cut.fit(rows, labels).converged_
+
+
+@pytest.mark.catalogue("NN-06")
+def test_the_logistic_loss_of_three_classes_is_the_cross_entropy_of_softmax():
+    given = MLPClassifier(loss=Logistic(), **QUICK).fit(X, LABELS)
+    named = MLPClassifier(**QUICK).fit(X, LABELS)
+    np.testing.assert_array_equal(given.predict(X), named.predict(X))
+    assert set(given.predict(X)) <= set(LABELS)
+    np.testing.assert_allclose(given.predict_proba(X).sum(axis=1), 1.0)
+    several = MLPClassifier(loss=Logistic(), **QUICK).fit(X, LABELS[:, None] == np.unique(LABELS))
+    assert several.predict(X).shape == (120, 3)
+
+
+@pytest.mark.catalogue("NN-06")
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_targets_for_which_a_loss_is_not_defined_are_refused(loss):
+    with pytest.raises(DataError, match=r"MLPRegressor: the (Poisson|Gamma) loss needs y >=? 0; got .*Drop their rows"):
+        MLPRegressor(loss, **QUICK).fit(X, -np.abs(NUMBERS))
+
+
+@pytest.mark.catalogue("NN-08")
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 3.0])
 def test_the_gradient_of_the_penalty_equals_differences(power):
     from mercer.neural_network._layers.losses import read_loss
@@ -283,6 +353,32 @@ def test_clipping_bounds_the_first_step_of_plain_descent():
     np.testing.assert_allclose(np.linalg.norm(clipped), 2.0)
     np.testing.assert_allclose(clipped / 2.0, free / np.linalg.norm(free), atol=1e-12)
     np.testing.assert_array_equal(free, loose)
+
+
+@pytest.mark.catalogue("NN-13")
+def test_clipping_by_value_cuts_each_entry_of_the_gradient():
+    from mercer.optim import GradientDescent
+
+    def move(rows, **clips):
+        model = MLPRegressor(
+            hidden_layer_sizes=(),
+            solver=GradientDescent(1.0),
+            batch_size=120,
+            max_iter=1,
+            initialiser="zeros",
+            alpha=0.0,
+            random_state=0,
+            **clips,
+        ).fit(rows, NUMBERS)
+        return np.concatenate([model.coefs_[0].ravel(), model.intercepts_[0]])
+
+    # From weights of zero the gradient of the halved mean square is minus the mean of x y.
+    mean = np.append(X.T @ NUMBERS, NUMBERS.sum()) / 120
+    bound = np.median(np.abs(mean))
+    np.testing.assert_allclose(move(X, clip_value=bound), np.clip(mean, -bound, bound), atol=1e-12)
+    np.testing.assert_allclose(move(X, clip_value=1e3), mean, atol=1e-12)
+    both = move(X, clip_norm=1e-3, clip_value=bound)
+    np.testing.assert_allclose(both, 1e-3 * mean / np.linalg.norm(mean), atol=1e-12)
 
 
 @pytest.mark.catalogue("NN-14", "NN-15")

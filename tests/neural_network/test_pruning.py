@@ -24,6 +24,24 @@ def test_the_requested_sparsity_is_reached_and_stays_in_training():
     assert any((old != W).any() for W, old in zip(model.coefs_, before, strict=True))
 
 
+@pytest.mark.catalogue("NN-09")
+@pytest.mark.parametrize("solver", ["adam", "sgd"])
+def test_pruned_weights_stay_zero_in_batches_until_a_new_fit(solver):
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    model = MLPRegressor(hidden_layer_sizes=(6,), solver=solver, max_iter=20, random_state=0).fit(X, X[:, 0])
+    prune_weights(model, 0.6)
+    zeros = [W == 0 for W in model.coefs_]
+    assert sum(part.sum() for part in zeros) == 18
+    before = [W.copy() for W in model.coefs_]
+    for rows in np.split(X, 4):
+        model.partial_fit(rows, rows[:, 0])
+    assert all((W[part] == 0).all() for W, part in zip(model.coefs_, zeros, strict=True))
+    assert all((old != W)[~part].all() for W, old, part in zip(model.coefs_, before, zeros, strict=True))
+    model.fit(X, X[:, 0])
+    model.partial_fit(X, X[:, 0])
+    assert all((W != 0).all() for W in model.coefs_)
+
+
 @pytest.mark.catalogue("NN-10")
 def test_the_predicted_increase_is_exact_for_a_quadratic_with_a_diagonal_hessian():
     # Orthogonal columns with mean zero: the Hessian of the mean squared error is diagonal.

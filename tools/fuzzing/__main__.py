@@ -16,6 +16,7 @@ ATTACKS = {
     "interrupts": "tools.fuzzing.interrupts.attack",
     "latency": "tools.fuzzing.interrupts.latency",
     "page": "tools.fuzzing.page",
+    "parameters": "tools.fuzzing.parameters",
     "races": "tools.fuzzing.races.attack",
     "tables": "tools.fuzzing.tables.attack",
 }

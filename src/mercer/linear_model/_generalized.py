@@ -13,7 +13,7 @@ from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.linear.named_penalties import PENALTIES, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
-from mercer._base.loss_rules import ANY_LOSSES, ANY_NAMES
+from mercer._base.loss_rules import ANY_LOSSES, ANY_NAMES, check_range
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._objective import Exponential, Logistic, Loss, Penalty, Softmax, find_loss
@@ -21,7 +21,6 @@ from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
-from mercer._statistic import Statistic
 from mercer._stored import Stored, numbers
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._logistic.separability import warn_if_separable
@@ -302,15 +301,6 @@ default='l2'
         return tags
 
 
-def check_range(model: Any, loss: Loss, source: Source) -> None:
-    """Raise DataError if there are targets for which the loss is not defined."""
-    if loss.least_target > -np.inf and source.reduce(_OutOfRange(loss)):
-        sign, wrong = (">", "targets that are not positive") if loss.above_least else (">=", "negative targets")
-        raise DataError(
-            f"{type(model).__name__}: the {type(loss).__name__} loss needs y {sign} 0; got {wrong}. Drop their rows."
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Predicted:
     """The predictions for the rows of a block."""
@@ -325,15 +315,3 @@ class Predicted:
     def give(self, scores: Any) -> Any:
         """Return the predictions at scores."""
         return self.loss.mean(scores, namespace_of(scores), checked=True)
-
-
-@dataclass(frozen=True)
-class _OutOfRange(Statistic):
-    """The number of targets for which the loss is not defined."""
-
-    loss: Loss
-
-    def of(self, block: Block) -> int:
-        least = self.loss.least_target
-        wrong = block.y <= least if self.loss.above_least else block.y < least
-        return int(block.xp.sum(block.xp.astype(wrong, block.xp.int64)))

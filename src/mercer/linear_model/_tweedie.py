@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
+from mercer._base.loss_rules import check_range
 from mercer._base.parameter import Boolean, Choice, Integer, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._objective import L2, Gamma, Loss, Poisson, Squared, Tweedie
@@ -14,7 +15,7 @@ from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source.namespace import to_numpy
 from mercer.errors import ParameterError
-from mercer.linear_model._generalized import Predicted, check_range
+from mercer.linear_model._generalized import Predicted
 
 SHARED = {
     "parameters": """alpha : a number in [0, inf), default=1.0

@@ -48,7 +48,7 @@ def try_case(model: Any, case: Case, usual: Any, X: np.ndarray) -> list[str]:
             options = {} if case.weight is None else {"sample_weight": case.weight}
             model.fit(case.X, case.y, **options)
         except Exception as error:
-            faults += _judge_error("fit", error)
+            faults += judge_error("fit", error)
             model = None
     # Python shows a warning of one text and place once.
     serious = {str(warning.message) for warning in caught if not issubclass(warning.category, FutureWarning)}
@@ -75,7 +75,7 @@ def _ask(model: Any, X: Any, whom: str) -> list[str]:
             answer = getattr(model, name)(X)
         except Exception as error:
             if name != "inverse_transform":
-                faults += _judge_error(name, error)
+                faults += judge_error(name, error)
             continue
         if name == "predict" and type(model).__name__ in _ANSWER_NAN:
             continue
@@ -84,7 +84,12 @@ def _ask(model: Any, X: Any, whom: str) -> list[str]:
     return faults
 
 
-def _judge_error(where: str, error: Exception) -> list[str]:
+def judge_answers(model: Any, X: Any) -> list[str]:
+    """Return the faults of what a fitted model says of the rows that it was fitted to."""
+    return _ask(model, X, "its own rows")
+
+
+def judge_error(where: str, error: Exception) -> list[str]:
     """Return nothing for an error that was raised on purpose, with words for the user; else the error."""
     if isinstance(error, MercerError):
         return []

@@ -134,7 +134,9 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         source, coding = self._open_training(X, y, sample_weight, "labels", True)
         classes, source = label_rows(self, source)
         validation = self._open_validation(X_val, y_val, sample_weight_val, classes, coding)
-        plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding)
+        plan = self._plan(
+            source, count_outputs(classes, source), self._choose_loss(classes, source), coding, self.warm_start
+        )
         workshop = Workshop(plan)
         rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
         if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, self.classes_):
@@ -179,7 +181,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         classes = check_classes(self, classes, first, source)
         if not is_multilabel(source):
             source = source.relabel(KnownLabels(classes, read_factors(self, classes)))
-        plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding)
+        plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding, not first)
         workshop = Workshop(plan)
         rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
         # Later calls go on with the optimiser's moments; the count for early stopping begins anew.
@@ -209,9 +211,11 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         return rows, source.y, source.weight
 
     def _choose_loss(self, classes: np.ndarray, source: Source) -> OutputLoss:
-        if self.loss != "log_loss":
-            return OutputLoss(self.loss)
         several = is_multilabel(source)
+        # The logistic loss of more than two classes is the cross-entropy of softmax: a row has one of them.
+        named = self.loss == "log_loss" or (isinstance(self.loss, Logistic) and not several)
+        if not named:
+            return OutputLoss(self.loss)
         return read_loss("binary_log_loss" if several else "log_loss", count_outputs(classes, source))
 
     def _name_output(self, plan: Plan) -> str:

@@ -63,6 +63,8 @@ or RMSprop or LBFGS or ConjugateGradient or Rprop, default='adam'
         The law of the first weights; biases start at zero.
     clip_norm : a number in (0, inf) or None, default=None
         The greatest Euclidean norm of a batch's gradient; longer ones are shortened to it.
+    clip_value : a number in (0, inf) or None, default=None
+        The greatest size of an entry of a batch's gradient, after `clip_norm`; larger ones are cut to it.
     warm_up : an integer in [0, inf), default=0
         Steps in which the learning rate rises linearly to its value.
     average_from : an integer in [0, inf) or None, default=None

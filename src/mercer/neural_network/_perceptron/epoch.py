@@ -162,6 +162,8 @@ class _Walk:
             norm = xp.sqrt(xp.sum(gradient * gradient))
             # The direction stays; a norm that is not a number leaves the gradient as it is, and the fit ends.
             gradient = gradient * xp.where(norm > plan.clip_norm, plan.clip_norm / norm, xp.ones_like(norm))
+        if plan.clip_value is not None:
+            gradient = xp.clip(gradient, -plan.clip_value, plan.clip_value)
         share = min(1.0, self.steps / plan.warm_up) if plan.warm_up else 1.0
         if isinstance(plan.method, str):
             rate = share * self.state.rate

@@ -67,6 +67,7 @@ class PerceptronModel(LimitedEstimator):
     penalty_power: float = parameter(Real(0, math.inf, "neither"), default=2.0)
     initialiser: str = parameter(Choice(*INITIALISERS), default="sklearn")
     clip_norm: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
+    clip_value: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
     warm_up: int = parameter(Integer(0), default=0)
     average_from: int | None = parameter(Integer(0) | Nothing(), default=None)
     categorical_features: Any = parameter(Choice("from_dtype") | ArrayRule() | Nothing(), default=None)
@@ -138,8 +139,10 @@ class PerceptronModel(LimitedEstimator):
         rows = coding.apply(source.whole())
         return open_source(rows, source.y, source.weight, source.threads), coding
 
-    def _plan(self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None) -> Plan:
-        """Return what is minimised and how, on these rows."""
+    def _plan(
+        self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None, goes_on: bool
+    ) -> Plan:
+        """Return what is minimised and how, on these rows; a fit that goes on keeps pruned weights at zero."""
         batch = self.batch_size
         n = source.known_rows
         if batch == "auto":
@@ -158,7 +161,7 @@ class PerceptronModel(LimitedEstimator):
             embedding = TableEmbedding(columns, sizes, coding.widths)
         method = self.solver
         first = self.beta_1 if method == "adam" else self.momentum
-        mask = vars(self).get("_mask") if self.warm_start else None
+        mask = vars(self).get("_mask") if goes_on else None
         return Plan(
             n_features=source.n_features,
             hidden=self._hidden_sizes(),
@@ -177,6 +180,7 @@ class PerceptronModel(LimitedEstimator):
             batch_size=int(batch),
             shuffle=bool(self.shuffle),
             clip_norm=self.clip_norm,
+            clip_value=self.clip_value,
             warm_up=int(self.warm_up),
             average_from=self.average_from,
             mask=mask,
@@ -291,6 +295,9 @@ class PerceptronModel(LimitedEstimator):
             workshop.close()
         # What a method over all rows remembers serves checkpoints; models do not carry it along.
         self._state = replace(outcome.state, inner=None, evaluations=0)
+        if plan.mask is None:
+            # A new fit has all its weights.
+            vars(self).pop("_mask", None)
         if outcome.reason == "diverged":
             warnings.warn(
                 f"{type(self).__name__}: the loss grew without end at epoch {outcome.n_steps + 1}, and the weights of "

@@ -42,7 +42,7 @@ class Plan:
     nesterov : bool
     batch_size : int
     shuffle : bool
-    clip_norm : float or None
+    clip_norm, clip_value : float or None
         The greatest norm of a gradient.
     warm_up : int
         Steps in which the learning rate rises to its value.
@@ -69,6 +69,7 @@ class Plan:
     batch_size: int = 200
     shuffle: bool = True
     clip_norm: float | None = None
+    clip_value: float | None = None
     warm_up: int = 0
     average_from: int | None = None
     mask: Array = field(default=None)
@@ -111,7 +112,7 @@ class Plan:
         """The method as native code numbers it; 0 where only the gradient is native."""
         if self.method not in ("adam", "sgd"):
             return 0
-        special = self.clip_norm is not None or self.warm_up > 0 or self.mask is not None
+        special = self.clip_norm is not None or self.clip_value is not None or self.warm_up > 0 or self.mask is not None
         if special or (self.alpha > 0 and self.power != 2.0):
             return 0
         return 3 if self.method == "adam" else (2 if self.nesterov and self.rules[0] > 0 else 1)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
-from mercer._base.loss_rules import NUMBER_LOSSES
+from mercer._base.loss_rules import NUMBER_LOSSES, check_range
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, parameter
 from mercer._base.scoring import RegressorMixin
@@ -116,8 +116,9 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
         """
         self._check_together()
         source, coding = self._open_training(X, y, sample_weight, "numbers", True)
+        check_range(self, find_loss(self.loss), source)
         validation = self._open_validation(X_val, y_val, sample_weight_val, coding)
-        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding)
+        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding, self.warm_start)
         workshop = Workshop(plan)
         rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
         start = self._begin(plan, source, self.warm_start)
@@ -152,7 +153,8 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
             )
         first = not hasattr(self, "_state")
         source, coding = self._open_training(X, y, sample_weight, "numbers", first)
-        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding)
+        check_range(self, find_loss(self.loss), source)
+        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding, not first)
         workshop = Workshop(plan)
         rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
         start = self._begin(plan, source, False) if first else self._state.restart()

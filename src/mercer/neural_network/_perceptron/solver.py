@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mercer._objective import PowerPenalty
 from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
@@ -14,6 +15,7 @@ from mercer._types import Array
 from mercer.neural_network._perceptron.epoch import Epoch, Workshop
 from mercer.neural_network._perceptron.passes import DensePasses, LayerPasses
 from mercer.neural_network._perceptron.state import PerceptronState
+from mercer.optim import LBFGS, ProximalGradient
 
 # Below this an adaptive learning rate is not lowered further.
 _LOWEST_RATE = 1e-6
@@ -29,7 +31,12 @@ _USUAL = 1e-4
 # a twentieth of the work.
 _CERTIFIED = 20
 _NOISE = "Gradients of batches are noisy, and a network's objective has many minima: no bound on the distance is known."
+_HELD_OUT = "The weights are those with the best score on rows held out, which are not meant to be stationary."
 _STATIONARY = "Largest entry of the gradient over all rows: zero where the objective is stationary."
+_PROXIMAL = (
+    "Largest entry of the last proximal step, divided by its length: zero where no small move lowers the loss and the "
+    "penalty together."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +91,12 @@ def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[
             extra |= rules.describe(float(score))
         yield Step(loss, state, certificate, extra)
         if ended:
-            return Solution(state, True, (yield _FullGradient(workshop, state, begun, rules.tol)))
-    return Solution(state, False, (yield _FullGradient(workshop, state, begun, rules.tol)))
+            break
+    else:
+        ended = False
+    if rules.keep_best:
+        return Solution(state, ended, Certificate.none(_HELD_OUT))
+    return Solution(state, ended, (yield _FullGradient(workshop, state, begun, rules.tol)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +190,34 @@ class _Asked:
     question: Any
     counter: list[int]
 
+    smooth: bool = False
+
     def answer(self, source: Source) -> Any:
-        return self.question.answer(_Objective(self.workshop, source, self.counter))
+        return self.question.answer(_Objective(self.workshop, source, self.counter, self.smooth))
 
 
 class _Objective:
-    """The penalised mean loss over all rows, with the methods that questions of ``mercer.optim`` call."""
+    """The penalised mean loss over all rows, with the methods that questions of ``mercer.optim`` call.
 
-    def __init__(self, workshop: Workshop, source: Source, counter: list[int]) -> None:
-        self.workshop, self.source, self.counter = workshop, source, counter
+    With `smooth` it is the mean loss alone, and :attr:`penalty` is what proximal steps add to it.
+    """
+
+    def __init__(self, workshop: Workshop, source: Source, counter: list[int], smooth: bool = False) -> None:
+        self.workshop, self.source, self.counter, self.smooth = workshop, source, counter, smooth
+
+    @property
+    def penalty(self) -> "_WeightPenalty":
+        rows = self.workshop.list_rows(self.source.n_rows, self.source.weight)
+        weight = self.source.weight
+        total = float(len(rows) if weight is None else np.sum(np.asarray(weight)[rows]))
+        plan = self.workshop.plan
+        return _WeightPenalty(PowerPenalty(plan.power, plan.alpha / total), plan.is_weight)
+
+    def read_number(self, name: str, value: float) -> float:
+        return value
+
+    def check_vector(self, name: str, value: Array, x: Array) -> Array:
+        return value
 
     def value(self, theta: Array) -> float:
         return self.evaluate(theta).objective
@@ -204,7 +234,7 @@ class _Objective:
                 value, part, total = passes.differentiate(theta, rows[first : first + passes.most_rows])
                 loss, weight = loss + total * float(value), weight + total
                 gradient += total * part
-            penalty, slope = workshop.plan.penalty(theta, np)
+            penalty, slope = (0.0, 0.0) if self.smooth else workshop.plan.penalty(theta, np)
         # Batches each carry the penalty once: the mean over batches of loss and penalty.
         n_batches = 1 if batch_size is None else -(-len(rows) // batch_size)
         penalty, slope = n_batches * penalty, n_batches * slope
@@ -216,11 +246,48 @@ class _Objective:
         return _Point(theta, objective if math.isfinite(objective) else math.inf, gradient)
 
 
+@dataclass(frozen=True, eq=False)
+class _WeightPenalty:
+    """A penalty of the weights, which leaves biases alone."""
+
+    penalty: PowerPenalty
+    is_weight: np.ndarray
+
+    def value(self, theta: Array) -> float:
+        return self.penalty.value(theta[self.is_weight])
+
+    def prox(self, theta: Array, step: float) -> Array:
+        moved = theta.copy()
+        moved[self.is_weight] = self.penalty.prox(theta[self.is_weight], step)
+        return moved
+
+
 def descend_on_all_rows(
     workshop: Workshop, method: Any, state: PerceptronState, limits: tuple[int, int, float]
 ) -> Generator[Any, Any, Solution]:
-    """Minimise by a method of ``mercer.optim`` with the gradient over all rows; `limits`: steps, evaluations, tol."""
+    """Minimise by a method of ``mercer.optim`` with the gradient over all rows; `limits`: steps, evaluations, tol.
+
+    A penalty of a power up to one has a corner at zero, where many weights end and no gradient exists: L-BFGS goes
+    quickly to near a minimum and ends beside its corners, into which proximal steps then go.
+    """
+    plan = workshop.plan
+    if not isinstance(method, LBFGS) or plan.alpha == 0 or plan.power > 1:
+        return (yield from _descend(workshop, method, state, limits))
+    # What proximal steps remember has no gradient: the fit goes on from a checkpoint among them.
+    if state.inner is None or state.inner.gradient is not None:
+        solution = yield from _descend(workshop, method, state, limits)
+        if solution.state.epochs >= limits[0] or solution.reason == "diverged":
+            return solution
+        state = replace(solution.state, inner=None)
+    return (yield from _descend(workshop, ProximalGradient(), state, limits))
+
+
+def _descend(
+    workshop: Workshop, method: Any, state: PerceptronState, limits: tuple[int, int, float]
+) -> Generator[Any, Any, Solution]:
+    """Minimise by one method."""
     max_iter, max_fun, tol = limits
+    smooth = isinstance(method, ProximalGradient)
     counter = [state.evaluations]
     # A fit that goes on from a checkpoint has what the method remembers; its bits are then those of one fit.
     inner = method.solve(state.theta.astype(np.float64) if state.inner is None else state.inner)
@@ -236,11 +303,11 @@ def descend_on_all_rows(
         if not isinstance(item, Step):
             if counter[0] >= max_fun:
                 return Solution(state, False, certificate)
-            answer = yield _Asked(workshop, item, counter)
+            answer = yield _Asked(workshop, item, counter, smooth)
             continue
         answer = None
         reached = item.state
-        certificate = Certificate.of("gradient norm", float(np.max(np.abs(reached.gradient))), tol, _STATIONARY)
+        certificate = _certify_point(item, smooth, tol)
         state = replace(
             state,
             theta=reached.x.astype(state.theta.dtype),
@@ -260,3 +327,10 @@ def descend_on_all_rows(
             return Solution(state, True, certificate)
         if state.epochs >= max_iter:
             return Solution(state, False, certificate)
+
+
+def _certify_point(item: Step, proximal: bool, tol: float) -> Certificate:
+    """Return how far from stationary the point of a step is: by its gradient, or by the last proximal step."""
+    if proximal:
+        return Certificate.of("proximal gradient norm", item.extra["gradient_norm"], tol, _PROXIMAL)
+    return Certificate.of("gradient norm", float(np.max(np.abs(item.state.gradient))), tol, _STATIONARY)

@@ -71,9 +71,12 @@ class PerceptronState:
         return self.theta, self.statistics
 
     def replace_weights(self, theta: np.ndarray) -> "PerceptronState":
-        """Return the state with other weights; averages and best weights are forgotten."""
+        """Return the state with other weights; averages, best weights and the memory of steps are forgotten."""
         empty = np.empty(0)
-        return replace(self, theta=theta, average=empty, n_averaged=0, best_theta=empty, best_statistics={})
+        carried = tuple(np.zeros_like(array) for array in self.carried)
+        return replace(
+            self, theta=theta, carried=carried, average=empty, n_averaged=0, best_theta=empty, best_statistics={}
+        )
 
     def restart(self, rate: float | None = None, keep_scores: bool = False) -> "PerceptronState":
         """Return the state as the start of further epochs: the stopping rule begins anew."""

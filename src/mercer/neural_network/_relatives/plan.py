@@ -47,6 +47,8 @@ class TaskPlan:
     average_from: int | None = None
     # The task adds its own penalties, nothing is pruned, and no pass is native.
     alpha: ClassVar[float] = 0.0
+    power: ClassVar[float] = 2.0
+    clip_value: ClassVar[None] = None
     mask: ClassVar[None] = None
     native_kinds: ClassVar[None] = None
     native_method: ClassVar[int] = 0
