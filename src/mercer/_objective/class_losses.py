@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.shared import row_losses
+from mercer._native.shared import loss_numbers
 from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
 from mercer._objective.constants import compute_mean
@@ -62,7 +62,7 @@ class Logistic(_ClassLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("logistic", "log_loss")
-    native: ClassVar[int] = row_losses.LOGISTIC
+    native: ClassVar[int] = loss_numbers.LOGISTIC
     n_classes = 2
     # Second derivative at z = 0, where fits start.
     start_curvature = 0.25
@@ -126,7 +126,7 @@ class Softmax(_ClassLoss):
     array([1.0986])
     """
 
-    native: ClassVar[int] = row_losses.SOFTMAX
+    native: ClassVar[int] = loss_numbers.SOFTMAX
     n_classes: int = 3
     is_separable = False
 

@@ -1,11 +1,12 @@
 """Losses that grow exponentially: Poisson's, gamma, Tweedie's, log-cosh, and the exponential loss of boosting."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.shared import row_losses
+from mercer._native.shared import loss_numbers
 from mercer._objective.class_losses import Logistic
 from mercer._objective.constants import compute_mean
 from mercer._objective.loss import LabelLoss, Loss
@@ -48,7 +49,7 @@ class Poisson(_LogMean):
     """
 
     names: ClassVar[tuple[str, ...]] = ("poisson",)
-    native: ClassVar[int] = row_losses.POISSON
+    native: ClassVar[int] = loss_numbers.POISSON
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(scores[:, 0]) - self.targets(y, xp, scores.dtype)[:, 0] * scores[:, 0]
@@ -91,7 +92,7 @@ class Gamma(_LogMean):
     """
 
     names: ClassVar[tuple[str, ...]] = ("gamma",)
-    native: ClassVar[int] = row_losses.GAMMA
+    native: ClassVar[int] = loss_numbers.GAMMA
     above_least: ClassVar[bool] = True
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
@@ -154,7 +155,7 @@ class Tweedie(_LogMean):
 
     @property
     def native(self) -> int:  # type: ignore[override]
-        return {1.0: row_losses.POISSON, 2.0: row_losses.GAMMA}.get(self.power, row_losses.TWEEDIE)
+        return {1.0: loss_numbers.POISSON, 2.0: loss_numbers.GAMMA}.get(self.power, loss_numbers.TWEEDIE)
 
     @property
     def is_convex(self) -> bool:  # type: ignore[override]
@@ -203,7 +204,7 @@ class LogCosh(Loss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("log_cosh",)
-    native: ClassVar[int] = row_losses.LOG_COSH
+    native: ClassVar[int] = loss_numbers.LOG_COSH
     takes_newton: ClassVar[bool] = False
 
     @property
@@ -217,7 +218,7 @@ class LogCosh(Loss):
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         size = xp.abs(scores[:, 0] - self.targets(y, xp, scores.dtype)[:, 0])
         # log cosh(r) = |r| + log(1 + exp(-2 |r|)) - log 2, which cannot overflow.
-        return size + xp.log1p(xp.exp(-2.0 * size)) - row_losses.LOG_TWO
+        return size + xp.log1p(xp.exp(-2.0 * size)) - math.log(2.0)
 
     def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.tanh(scores - self.targets(y, xp, scores.dtype))
@@ -264,7 +265,7 @@ class Exponential(LabelLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("exponential",)
-    native: ClassVar[int] = row_losses.EXPONENTIAL
+    native: ClassVar[int] = loss_numbers.EXPONENTIAL
     n_classes: int = 2
 
     def _mean(self, scores: Array, xp: Any) -> Array:

@@ -57,7 +57,7 @@ class Loss:
     predicts_exponentials: ClassVar[bool] = False
     # Names by which estimators take the loss; the first is mercer's, the others are scikit-learn's.
     names: ClassVar[tuple[str, ...]] = ()
-    # The number of the loss in native code (``_native/shared/row_losses.py``), 0 for none, and its one parameter there.
+    # The number of the loss in native code (``_native/shared/loss_numbers.py``), 0 for none; its one parameter there.
     native: ClassVar[int] = 0
     shape_field: ClassVar[str] = ""
     # Whether Newton steps suit the loss: it bends everywhere, and by no less far from its minimum than near to it.

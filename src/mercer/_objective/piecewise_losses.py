@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.shared import row_losses
+from mercer._native.shared import loss_numbers
 from mercer._objective.constants import compute_mean, compute_quantile
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
@@ -122,7 +122,7 @@ class Squared(PiecewiseLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("squared", "squared_error")
-    native: ClassVar[int] = row_losses.SQUARED
+    native: ClassVar[int] = loss_numbers.SQUARED
     takes_newton: ClassVar[bool] = True
 
     def find_constant(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
@@ -146,7 +146,7 @@ class Absolute(PiecewiseLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("absolute", "absolute_error")
-    native: ClassVar[int] = row_losses.ABSOLUTE
+    native: ClassVar[int] = loss_numbers.ABSOLUTE
     width = 0.0
     limits = (-1.0, 1.0)
 
@@ -175,7 +175,7 @@ class Huber(PiecewiseLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("huber",)
-    native: ClassVar[int] = row_losses.HUBER
+    native: ClassVar[int] = loss_numbers.HUBER
     shape_field: ClassVar[str] = "delta"
     delta: float = 1.35
 
@@ -203,7 +203,7 @@ class EpsilonInsensitive(PiecewiseLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("epsilon_insensitive",)
-    native: ClassVar[int] = row_losses.EPSILON_INSENSITIVE
+    native: ClassVar[int] = loss_numbers.EPSILON_INSENSITIVE
     shape_field: ClassVar[str] = "epsilon"
     epsilon: float = 0.1
     width = 0.0
@@ -233,7 +233,7 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("squared_epsilon_insensitive",)
-    native: ClassVar[int] = row_losses.SQUARED_EPSILON_INSENSITIVE
+    native: ClassVar[int] = loss_numbers.SQUARED_EPSILON_INSENSITIVE
     shape_field: ClassVar[str] = "epsilon"
     epsilon: float = 0.1
     width = 0.5
@@ -262,7 +262,7 @@ class Pinball(PiecewiseLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("pinball", "quantile")
-    native: ClassVar[int] = row_losses.PINBALL
+    native: ClassVar[int] = loss_numbers.PINBALL
     shape_field: ClassVar[str] = "quantile"
     quantile: float = 0.5
     width = 0.0
@@ -325,7 +325,7 @@ class Hinge(_MarginLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("hinge",)
-    native: ClassVar[int] = row_losses.HINGE
+    native: ClassVar[int] = loss_numbers.HINGE
     shape_field: ClassVar[str] = "corner"
     n_classes: int = 2
     width = 0.0
@@ -350,7 +350,7 @@ class SquaredHinge(_MarginLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("squared_hinge",)
-    native: ClassVar[int] = row_losses.SQUARED_HINGE
+    native: ClassVar[int] = loss_numbers.SQUARED_HINGE
     n_classes: int = 2
     width = 0.5
     limits = (-np.inf, 0.0)
@@ -377,7 +377,7 @@ class ModifiedHuber(_MarginLoss):
     """
 
     names: ClassVar[tuple[str, ...]] = ("modified_huber",)
-    native: ClassVar[int] = row_losses.MODIFIED_HUBER
+    native: ClassVar[int] = loss_numbers.MODIFIED_HUBER
     n_classes: int = 2
     width = 0.5
     limits = (-4.0, 0.0)
@@ -405,7 +405,7 @@ class PerceptronLoss(_MarginLoss):
 
     names: ClassVar[tuple[str, ...]] = ("perceptron",)
     has_optimum: ClassVar[bool] = False
-    native: ClassVar[int] = row_losses.HINGE
+    native: ClassVar[int] = loss_numbers.HINGE
     shape_field: ClassVar[str] = "corner"
     n_classes: int = 2
     width = 0.0

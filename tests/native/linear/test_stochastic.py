@@ -6,10 +6,10 @@ import numpy
 import pytest
 import scipy.sparse
 
-from mercer._native.shared.row_losses import EPSILON_INSENSITIVE as TUBE
-from mercer._native.shared.row_losses import HINGE, HUBER, LOGISTIC, SQUARED, SQUARED_HINGE
-from mercer._native.shared.row_losses import MODIFIED_HUBER as MODIFIED
-from mercer._native.shared.row_losses import SQUARED_EPSILON_INSENSITIVE as SQUARED_TUBE
+from mercer._native.shared.loss_numbers import EPSILON_INSENSITIVE as TUBE
+from mercer._native.shared.loss_numbers import HINGE, HUBER, LOGISTIC, SQUARED, SQUARED_HINGE
+from mercer._native.shared.loss_numbers import MODIFIED_HUBER as MODIFIED
+from mercer._native.shared.loss_numbers import SQUARED_EPSILON_INSENSITIVE as SQUARED_TUBE
 from mercer._solver.row_arrays import list_row_arrays
 
 # Schedules, by their places in the native code.

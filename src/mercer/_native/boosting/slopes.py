@@ -11,7 +11,7 @@ import cython
 from mercer._native.boosting import leaves
 from mercer._native.boosting import words as pairs
 from mercer._native.shared import inline as elementary
-from mercer._native.shared import row_losses
+from mercer._native.shared import loss_numbers, row_losses
 
 
 def add_values(
@@ -170,10 +170,10 @@ def compute_squared(
     curvature: cython.double = 0.0
     for i in range(start, stop):
         w = weight[i] if weighted else 1.0
-        slope = w * row_losses.find_slope(row_losses.SQUARED, 0.0, y[i], scores[i, 0])
+        slope = w * row_losses.find_slope(loss_numbers.SQUARED, 0.0, y[i], scores[i, 0])
         gradients[0, i, 0] = slope
         gradients[0, i, 1] = w
-        total += w * row_losses.find_value(row_losses.SQUARED, 0.0, y[i], scores[i, 0])
+        total += w * row_losses.find_value(loss_numbers.SQUARED, 0.0, y[i], scores[i, 0])
         size += slope if slope > 0.0 else -slope
         curvature += w
     sums[0] = total
@@ -253,9 +253,9 @@ def compute_loss(
     sums: cython.double[::1],
 ) -> cython.void:
     """Write gradients and curvatures (scores, rows, 2) of the rows from `start` to `stop`, and their sums."""
-    if loss == row_losses.SOFTMAX:
+    if loss == loss_numbers.SOFTMAX:
         compute_softmax(scores, y, weight, start, stop, gradients, sums)
-    elif loss == row_losses.SQUARED:
+    elif loss == loss_numbers.SQUARED:
         compute_squared(scores, y, weight, start, stop, gradients, sums)
     else:
         compute_rows(loss, shape, flat, scores, y, weight, start, stop, gradients, sums)

@@ -3,7 +3,7 @@
 import cython
 
 from mercer._native.shared import inline as elementary
-from mercer._native.shared import row_losses
+from mercer._native.shared import loss_numbers, row_losses
 
 real = cython.fused_type(cython.float, cython.double)
 # Schedules of the learning rate: 0 is constant, 3 and 4 are passive-aggressive steps of kind I and II.
@@ -18,7 +18,7 @@ LOG_TWO = 0.6931471805599453
 
 def find_loss_at_zero(loss: cython.int, shape: cython.double, y: cython.double) -> cython.double:
     """Return the loss at a score of zero of a row with target y; of labels the logistic loss is a constant."""
-    return LOG_TWO if loss == row_losses.LOGISTIC else row_losses.find_value(loss, shape, y, 0.0)
+    return LOG_TWO if loss == loss_numbers.LOGISTIC else row_losses.find_value(loss, shape, y, 0.0)
 
 
 def find_push(
@@ -46,7 +46,7 @@ def find_push(
         steep = rate if steep > rate else steep
     else:
         steep = steep / (length + 0.5 / rate)
-    if loss == row_losses.HINGE:
+    if loss == loss_numbers.HINGE:
         return steep * (2.0 * y - 1.0)
     return -steep if y < z else steep
 

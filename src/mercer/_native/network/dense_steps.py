@@ -15,10 +15,10 @@ import cython
 
 if cython.compiled:
     from cython.cimports.mercer._native.network import products, unit_rows
-    from cython.cimports.mercer._native.shared import inline, row_losses, team, team_items
+    from cython.cimports.mercer._native.shared import inline, loss_numbers, team, team_items
 else:
     from mercer._native.network import products, unit_rows
-    from mercer._native.shared import inline, row_losses, team, team_items
+    from mercer._native.shared import inline, loss_numbers, team, team_items
 
 _ROWS = cython.declare(cython.int, 0)
 _WEIGHTS = cython.declare(cython.int, 1)
@@ -295,7 +295,7 @@ def _meet_loss(arrays: Arrays, tasks: NetworkTasks, begin: cython.Py_ssize_t, en
         place = tasks.layout[last, 6] + row * k
         # Derivatives are divided by the weight of the whole batch, so that the gradient is that of the mean loss.
         weight = tasks.weight[i] if tasks.weight.shape[0] > 0 else 1.0
-        if tasks.loss == row_losses.SOFTMAX:
+        if tasks.loss == loss_numbers.SOFTMAX:
             tasks.losses[row] = weight * unit_rows.meet_softmax(
                 arrays.values, at, arrays.deltas, place, k, cython.cast(cython.Py_ssize_t, arrays.targets[i, 0]),
                 weight / tasks.total,

@@ -6,7 +6,7 @@ Arrays are flat; see dense_steps.py for the numbers of activations, losses and m
 import cython
 
 from mercer._native.network import products
-from mercer._native.shared import inline, row_losses
+from mercer._native.shared import inline, loss_numbers, row_losses
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -145,7 +145,7 @@ def meet_each(
     for j in range(targets.shape[0]):
         z = values[at + j]
         y = targets[j]
-        if row_losses.EXPONENTIAL <= kind <= row_losses.TWEEDIE:
+        if loss_numbers.EXPONENTIAL <= kind <= loss_numbers.TWEEDIE:
             # The bound keeps exponentials finite where training diverges.
             z = z if z < HIGHEST else HIGHEST
             z = z if z > -HIGHEST else -HIGHEST

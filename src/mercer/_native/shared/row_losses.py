@@ -9,25 +9,24 @@ branch in each function.
 import cython
 
 from mercer._native.shared import inline as elementary
+from mercer._native.shared.loss_numbers import (
+    ABSOLUTE,
+    EPSILON_INSENSITIVE,
+    EXPONENTIAL,
+    GAMMA,
+    HINGE,
+    HUBER,
+    LOG_COSH,
+    LOGISTIC,
+    MODIFIED_HUBER,
+    PINBALL,
+    POISSON,
+    SQUARED,
+    SQUARED_EPSILON_INSENSITIVE,
+    SQUARED_HINGE,
+    TWEEDIE,
+)
 
-# Losses by number; 0 stands for none. Softmax has several scores: no function here takes it.
-SQUARED = 1
-LOGISTIC = 2
-SOFTMAX = 3
-HINGE = 4
-SQUARED_HINGE = 5
-MODIFIED_HUBER = 6
-HUBER = 7
-EPSILON_INSENSITIVE = 8
-SQUARED_EPSILON_INSENSITIVE = 9
-ABSOLUTE = 10
-PINBALL = 11
-# From here to TWEEDIE losses take exponentials of scores of both signs.
-EXPONENTIAL = 12
-POISSON = 13
-GAMMA = 14
-TWEEDIE = 15
-LOG_COSH = 16
 LOG_TWO = 0.6931471805599453
 
 
