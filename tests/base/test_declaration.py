@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, attribute, parameter
+from mercer._base.parameter.documentation import describe_parameter
 from mercer.errors import ParameterError
 
 
@@ -43,6 +44,26 @@ class Strict(Base):
     parts: list[Any] = parameter(Array(), kw_only=False)
     tol: float = parameter(Real(0), default=1e-2)
     max_time: Any = attribute()
+
+
+class Described(Base):
+    """A model with texts.
+
+    Attributes
+    ----------
+    centre_ : float
+        The centre.
+    """
+
+    tol: float = parameter(Real(0), default=1e-2, doc="The fit ends here.")
+    start: Any = parameter(Array(), kw_only=False)
+    n_parts: int = parameter(Integer(1), default=2, kw_only=False, doc="The number of parts.\n- one;\n- or more.")
+
+
+class Renamed(Described):
+    """One other text."""
+
+    _documents = {"tol": "As in :class:`Described`."}
 
 
 def spell(estimator):
@@ -197,3 +218,54 @@ def test_after_names_a_parameter_that_precedes():
 
         class Lost(Base):
             name: str = parameter(Choice("a"), default="a", after="nothing")
+
+
+def test_the_parameters_of_a_docstring_come_from_the_declarations_and_precede_its_attributes():
+    assert inspect.getdoc(Described).splitlines() == [
+        "A model with texts.",
+        "",
+        "Parameters",
+        "----------",
+        "start : an array-like",
+        "n_parts : an integer in [1, inf), default=2",
+        "    The number of parts.",
+        "    - one;",
+        "    - or more.",
+        "tol : a number in [0, inf), default=0.01",
+        "    The fit ends here.",
+        "max_iter : an integer in [1, inf), default=100",
+        "max_time : a number in [0, inf) or None, default=None",
+        "    Seconds after which the fit ends with what it has.",
+        "",
+        "Attributes",
+        "----------",
+        "centre_ : float",
+        "    The centre.",
+    ]
+
+
+def test_a_class_states_only_the_texts_that_differ_from_those_it_inherits():
+    before, after = (
+        inspect.getdoc(one).partition("Parameters\n")[2].partition("\n\n")[0] for one in (Described, Renamed)
+    )
+    assert after == before.replace("The fit ends here.", "As in :class:`Described`.")
+
+
+def test_a_text_for_a_name_that_is_no_parameter_is_refused():
+    with pytest.raises(TypeError, match=r"Other: _documents describes \['toll'\], which are no parameters of it"):
+        type("Other", (Described,), {"_documents": {"toll": "A slip."}, "__doc__": "Other."})
+
+
+def test_a_section_that_is_written_stays_and_no_docstring_gets_none():
+    text = "Short.\n\nParameters\n----------\ntol : float\n    Mine.\n"
+    assert type("Written", (Described,), {"__doc__": text}).__doc__ == text
+    assert type("Bare", (Described,), {}).__doc__ is None
+
+
+def test_long_texts_are_folded_below_their_first_word():
+    words = " ".join(["word"] * 60)
+    lines = describe_parameter("p", "a rule", None, f"{words}\n- {words}")
+    assert lines[0] == "p : a rule"
+    assert max(map(len, lines)) <= 120
+    assert [line[:6] for line in lines[1:]] == ["    wo"] * 3 + ["    - "] + ["      "] * 2
+    assert " ".join(" ".join(lines[1:]).split()) == f"{words} - {words}"

@@ -96,11 +96,19 @@ def one_order(size: int) -> Any:
 class KernelChoice(Declared):
     """Mixin of estimators with the parameters kernel, gamma, degree, coef0 and kernel_params."""
 
-    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="rbf")
-    gamma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
-    degree: float = parameter(Real(0), default=3)
-    coef0: float = parameter(Real(), default=1)
-    kernel_params: dict[str, Any] | None = parameter(_Settings() | Nothing(), default=None)
+    kernel: Any = parameter(
+        Choice(*KERNEL_NAMES) | Function(),
+        default="rbf",
+        doc="The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.",
+    )
+    gamma: float | None = parameter(
+        Real(0, closed="neither") | Nothing(), default=None, doc="Of kernels by name; None means 1 / d."
+    )
+    degree: float = parameter(Real(0), default=3, doc="The degree of polynomials.")
+    coef0: float = parameter(Real(), default=1, doc="Of polynomials and of tanh.")
+    kernel_params: dict[str, Any] | None = parameter(
+        _Settings() | Nothing(), default=None, doc="Further arguments of a function."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "kernel_": part("Kernel"),

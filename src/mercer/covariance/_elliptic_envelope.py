@@ -19,23 +19,6 @@ class EllipticEnvelope(Detector, MinCovDet):
     The score of a row is minus its squared distance :math:`(x - m)^T C^{-1} (x - m)`, with m and C those of
     :class:`MinCovDet`: rows are within an ellipsoid, or outside. Suited to rows of one cluster, about Gaussian.
 
-    Parameters
-    ----------
-    store_precision : a boolean, default=True
-        Whether to keep the inverse of the covariance.
-    assume_centered : a boolean, default=False
-        Whether the mean is known to be zero.
-    support_fraction : a number in (0, 1] or None, default=None
-        As in :class:`MinCovDet`.
-    contamination : a number in (0, 0.5], default=0.1
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the random starts.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the search ends with the best subset so far.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     offset_ : float
@@ -59,7 +42,17 @@ class EllipticEnvelope(Detector, MinCovDet):
     ([1, -1], 5)
     """
 
-    contamination: float = parameter(Real(0, 0.5, closed="right"), default=0.1, after="support_fraction")
+    contamination: float = parameter(
+        Real(0, 0.5, closed="right"),
+        default=0.1,
+        after="support_fraction",
+        doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``.",
+    )
+
+    _documents = {
+        "support_fraction": "As in :class:`MinCovDet`.",
+        "n_jobs": "Threads; None means all cores. Changes no result.",
+    }
 
     @fitting
     @one_blas_thread()

@@ -73,8 +73,8 @@ def _works_from_moments(estimator: Any) -> bool:
 class CovarianceEstimator(Estimator):
     """A Gaussian's mean and covariance: what is shared by all ways to estimate them."""
 
-    store_precision: bool = parameter(Boolean(), default=True)
-    assume_centered: bool = parameter(Boolean(), default=False)
+    store_precision: bool = parameter(Boolean(), default=True, doc="Whether to keep the inverse of the covariance.")
+    assume_centered: bool = parameter(Boolean(), default=False, doc="Whether the mean is known to be zero.")
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     # Of the scorer's signature: rows are called X_test in scikit-learn, which is no metadata.
@@ -305,20 +305,6 @@ class EmpiricalCovariance(CovarianceEstimator):
     of Gaussian rows x_i of weight w_i. C has rank n - 1 at most, and with few rows its large eigenvalues are too large
     and its small ones too small: :class:`LedoitWolf` and :class:`OAS` mend that.
 
-    Parameters
-    ----------
-    store_precision : a boolean, default=True
-        Whether to keep the inverse of the covariance.
-    assume_centered : a boolean, default=False
-        Whether the mean is known to be zero.
-    ddof : a number in [0, inf), default=0
-        What is subtracted from the number of rows (or the sum of their weights) in the divisor: 0 is maximum
-        likelihood, 1 the unbiased estimate.
-    ridge : a number in [0, inf), default=0.0
-        Added to the diagonal, so that the covariance can be inverted.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     location_ : ndarray of shape (n_features,)
@@ -355,8 +341,14 @@ class EmpiricalCovariance(CovarianceEstimator):
     (4, 177.4, -2.533)
     """
 
-    ddof: float = parameter(Real(0), default=0, after="assume_centered")
-    ridge: float = parameter(Real(0), default=0.0)
+    ddof: float = parameter(
+        Real(0),
+        default=0,
+        after="assume_centered",
+        doc="What is subtracted from the number of rows (or the sum of their weights) in the divisor: 0 is maximum "
+        "likelihood, 1 the unbiased estimate.",
+    )
+    ridge: float = parameter(Real(0), default=0.0, doc="Added to the diagonal, so that the covariance can be inverted.")
 
     _check_exceptions: ClassVar[dict[str, str]] = {
         "check_array_api_input": "the check has fewer rows than columns: no inverse to score by, and the error says so"

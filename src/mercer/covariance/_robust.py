@@ -45,21 +45,6 @@ class MinCovDet(CovarianceEstimator):
     (``support_``), and ``location_`` and ``covariance_`` are theirs, multiplied by the factor that makes them those of
     all rows where rows are Gaussian.
 
-    Parameters
-    ----------
-    store_precision : a boolean, default=True
-        Whether to keep the inverse of the covariance.
-    assume_centered : a boolean, default=False
-        Whether the mean is known to be zero.
-    support_fraction : a number in (0, 1] or None, default=None
-        h / n; None means h = (n + d + 1) / 2, which up to half of the rows cannot mislead.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the random starts.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the search ends with the best subset so far.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of :meth:`mahalanobis` and :meth:`score_samples`; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     raw_location_, raw_covariance_, raw_support_
@@ -104,10 +89,22 @@ class MinCovDet(CovarianceEstimator):
     """
 
     support_fraction: float | None = parameter(
-        Real(0, 1, closed="right") | Nothing(), default=None, after="assume_centered"
+        Real(0, 1, closed="right") | Nothing(),
+        default=None,
+        after="assume_centered",
+        doc="h / n; None means h = (n + d + 1) / 2, which up to half of the rows cannot mislead.",
     )
-    random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of the random starts.")
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which the search ends with the best subset so far."
+    )
+
+    _documents = {
+        "n_jobs": (
+            "Threads of :meth:`mahalanobis` and :meth:`score_samples`; None means all that are free. Never changes "
+            "a result."
+        ),
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _objective_moves: ClassVar[str | None] = "down"

@@ -18,17 +18,6 @@ class ShrunkCovariance(CovarianceEstimator):
 
     which has the eigenvectors of C and eigenvalues drawn towards their mean.
 
-    Parameters
-    ----------
-    store_precision : a boolean, default=True
-        Whether to keep the inverse of the covariance.
-    assume_centered : a boolean, default=False
-        Whether the mean is known to be zero.
-    shrinkage : a number in [0, 1], default=0.1
-        The share of the identity.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     location_, covariance_, precision_, rank_, condition_
@@ -54,7 +43,7 @@ class ShrunkCovariance(CovarianceEstimator):
     28.9
     """
 
-    shrinkage: float = parameter(Real(0, 1), default=0.1, after="assume_centered")
+    shrinkage: float = parameter(Real(0, 1), default=0.1, after="assume_centered", doc="The share of the identity.")
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         yield from ()
@@ -75,17 +64,6 @@ class LedoitWolf(CovarianceEstimator):
 
     in which x_i is centred and | | the Frobenius norm: delta is how far C is from m I, beta how much of that is noise.
     No distribution is assumed.
-
-    Parameters
-    ----------
-    store_precision : a boolean, default=True
-        Whether to keep the inverse of the covariance.
-    assume_centered : a boolean, default=False
-        Whether the mean is known to be zero.
-    block_size : an integer in [1, inf), default=1000
-        Has no effect: no matrix beside the covariance is formed. Kept so that scikit-learn's calls run.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
 
     Attributes
     ----------
@@ -117,7 +95,12 @@ class LedoitWolf(CovarianceEstimator):
     (50, True, -61.8)
     """
 
-    block_size: int = parameter(Integer(1), default=1000, after="assume_centered")
+    block_size: int = parameter(
+        Integer(1),
+        default=1000,
+        after="assume_centered",
+        doc="Has no effect: no matrix beside the covariance is formed. Kept so that scikit-learn's calls run.",
+    )
 
     _from_moments: ClassVar[bool] = False
 
@@ -137,15 +120,6 @@ class OAS(CovarianceEstimator):
         min(1, (a + m^2) / ((n + 1) (a - m^2 / d))),    a = mean of the squared entries of C
 
     to which the iteration that takes each estimate for the truth converges.
-
-    Parameters
-    ----------
-    store_precision : a boolean, default=True
-        Whether to keep the inverse of the covariance.
-    assume_centered : a boolean, default=False
-        Whether the mean is known to be zero.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
 
     Attributes
     ----------

@@ -67,29 +67,6 @@ class CCA(LatentRegressor):
     :math:`\Sigma_{xx}^{-1/2} \Sigma_{xy} \Sigma_{yy}^{-1/2}`; they do not change when either table is multiplied by an
     invertible matrix.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Pairs; at most the number of columns of either table.
-    scale : a boolean, default=True
-        Whether to divide the columns of both tables by their standard deviations; changes the scores only by a factor
-        where nothing is regularised.
-    max_iter : an integer in [1, inf), default=500
-        Most alternating products for a pair, for ``algorithm="nipals"``.
-    tol : a number in [0, inf), default=1e-06
-        With ``algorithm="nipals"`` a pair is found when the square of the change of its weights is below this.
-    copy : a boolean, default=True
-        Has no effect: the tables are never overwritten.
-    algorithm : one of 'svd', 'nipals', default='svd'
-        All pairs exactly, by a singular value decomposition; or one after another by alternating products, as
-        scikit-learn does.
-    shrinkage : a number in [0, 1], 'auto', None or a pair of these, one for each table, default=None
-        Regularisation: the covariance of a table is replaced by (1 - s) C + s (tr C / d) I. ``"auto"`` is the share of
-        Ledoit and Wolf. With no more rows than columns every pair of directions can be made to correlate perfectly, and
-        a share is needed.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     correlations_ : ndarray of shape (n_components,)
@@ -151,8 +128,32 @@ class CCA(LatentRegressor):
     True
     """
 
-    algorithm: str = parameter(Choice("svd", "nipals"), default="svd", after="copy")
-    shrinkage: Any = parameter(_Shares(), default=None)
+    algorithm: str = parameter(
+        Choice("svd", "nipals"),
+        default="svd",
+        after="copy",
+        doc="All pairs exactly, by a singular value decomposition; or one after another by alternating products, as "
+        "scikit-learn does.",
+    )
+    shrinkage: Any = parameter(
+        _Shares(),
+        default=None,
+        doc='Regularisation: the covariance of a table is replaced by (1 - s) C + s (tr C / d) I. ``"auto"`` is the '
+        "share of Ledoit and Wolf. With no more rows than columns every pair of directions can be made to "
+        "correlate perfectly, and a share is needed.",
+    )
+
+    _documents = {
+        "n_components": "Pairs; at most the number of columns of either table.",
+        "scale": (
+            "Whether to divide the columns of both tables by their standard deviations; changes the scores only by "
+            "a factor where nothing is regularised."
+        ),
+        "max_iter": 'Most alternating products for a pair, for ``algorithm="nipals"``.',
+        "tol": (
+            'With ``algorithm="nipals"`` a pair is found when the square of the change of its weights is below this.'
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "shrinkage_": floats("*"),

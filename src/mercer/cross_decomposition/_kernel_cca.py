@@ -54,28 +54,6 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     where the kernels are centred. Without :math:`\alpha` every pair of tables has correlation one in feature spaces of
     n dimensions or more. With linear kernels this is :class:`CCA` with :math:`\alpha I` added to both covariances.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Pairs of functions.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='rbf'
-        The kernel of X by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
-    y_kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2' or a callable or None, default=None
-        The kernel of Y; None means the same as `kernel`, with 1 / q for gamma where none is given.
-    alpha : a number in (0, inf), default=0.1
-        Regularisation, in units of the mean squared feature.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     correlations_ : ndarray of shape (n_components,)
@@ -119,14 +97,21 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Pairs of functions.")
     y_kernel: Any = parameter(
         Choice(*(name for name in KERNEL_NAMES if name != "precomputed")) | Function() | Nothing(),
         default=None,
         after="kernel_params",
+        doc="The kernel of Y; None means the same as `kernel`, with 1 / q for gamma where none is given.",
     )
-    alpha: float = parameter(Real(0, closed="neither"), default=0.1)
+    alpha: float = parameter(
+        Real(0, closed="neither"), default=0.1, doc="Regularisation, in units of the mean squared feature."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
+    _documents = {
+        "kernel": "The kernel of X by name, as an object of :mod:`mercer.kernels`, or a function of two rows.",
+    }
 
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

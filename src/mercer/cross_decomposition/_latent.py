@@ -34,8 +34,10 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
     """Takes rows of both tables to scores, by ``x_rotations_`` and ``y_rotations_``."""
 
     n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    scale: bool = parameter(Boolean(), default=True)
-    copy: bool = parameter(Boolean(), default=True)
+    scale: bool = parameter(
+        Boolean(), default=True, doc="Whether to divide the columns of both tables by their standard deviations."
+    )
+    copy: bool = parameter(Boolean(), default=True, doc="Has no effect: the tables are never overwritten.")
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
@@ -231,7 +233,9 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
     """Also predicts the second table from the first: Y is regressed on the scores of X."""
 
     max_iter: int = parameter(Integer(1), default=500, after="scale")
-    tol: float = parameter(Real(0), default=1e-06)
+    tol: float = parameter(
+        Real(0), default=1e-06, doc="A pair is found when the square of the change of w is below this."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "y_mean_": floats("targets"),

@@ -39,21 +39,6 @@ class PLSRegression(_Deflating):
     after which both tables are regressed on the score :math:`t_k` and replaced by their residuals. Y is predicted from
     the scores: a regression on k numbers instead of d, for columns that are many or collinear.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Components; at most the number of rows and of columns of X.
-    scale : a boolean, default=True
-        Whether to divide the columns of both tables by their standard deviations.
-    max_iter : an integer in [1, inf), default=500
-        Most alternating products for a pair; one target needs one.
-    tol : a number in [0, inf), default=1e-06
-        A pair is found when the square of the change of w is below this.
-    copy : a boolean, default=True
-        Has no effect: the tables are never overwritten.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     x_weights_, y_weights_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
@@ -104,6 +89,11 @@ class PLSRegression(_Deflating):
     1.0
     """
 
+    _documents = {
+        "n_components": "Components; at most the number of rows and of columns of X.",
+        "max_iter": "Most alternating products for a pair; one target needs one.",
+    }
+
     _canonical = False
     _bounded_by_targets: ClassVar[bool] = False
 
@@ -147,23 +137,6 @@ class PLSCanonical(_Deflating):
     Component k is the pair of unit vectors that solves :math:`\max_{w, c} w^T X_k^T Y_k c` for the tables that earlier
     components leave; then :math:`X_k` is regressed on its score :math:`t = X_k w`, :math:`Y_k` on :math:`u = Y_k c`,
     and each is replaced by its residuals.
-
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Components; at most the number of rows and of columns of either table.
-    scale : a boolean, default=True
-        Whether to divide the columns of both tables by their standard deviations.
-    algorithm : one of 'nipals', 'svd', default='nipals'
-        How a pair is found: by alternating products until `tol`, or exactly by a singular value decomposition.
-    max_iter : an integer in [1, inf), default=500
-        Most alternating products for a pair.
-    tol : a number in [0, inf), default=1e-06
-        A pair is found when the square of the change of w is below this.
-    copy : a boolean, default=True
-        Has no effect: the tables are never overwritten.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------
@@ -211,7 +184,17 @@ class PLSCanonical(_Deflating):
     0.94
     """
 
-    algorithm: str = parameter(Choice("nipals", "svd"), default="nipals", after="scale")
+    algorithm: str = parameter(
+        Choice("nipals", "svd"),
+        default="nipals",
+        after="scale",
+        doc="How a pair is found: by alternating products until `tol`, or exactly by a singular value decomposition.",
+    )
+
+    _documents = {
+        "n_components": "Components; at most the number of rows and of columns of either table.",
+        "max_iter": "Most alternating products for a pair.",
+    }
 
     _canonical = True
 

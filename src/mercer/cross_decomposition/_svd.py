@@ -22,17 +22,6 @@ class PLSSVD(LatentTransformer):
     The directions are the singular vectors of :math:`X^T Y` for centred (and scaled) tables: the weights of
     :class:`PLSCanonical` without deflation, so that the weights of different pairs are orthogonal, not the scores.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Pairs; at most the number of rows and of columns of either table.
-    scale : a boolean, default=True
-        Whether to divide the columns of both tables by their standard deviations.
-    copy : a boolean, default=True
-        Has no effect: the tables are never overwritten.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     x_weights_, y_weights_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
@@ -68,6 +57,10 @@ class PLSSVD(LatentTransformer):
     >>> model.correlations_.round(3)
     array([0.997, 0.949])
     """
+
+    _documents = {
+        "n_components": "Pairs; at most the number of rows and of columns of either table.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "y_mean_": floats("targets"),

@@ -26,31 +26,6 @@ class DecisionClassifier(ClassifierMixin, Estimator):
     For each row the action a of least R(a | x) = sum_c cost(a, c) P(c | x) is taken. Actions need not be classes, costs
     may differ from row to row, and one action may be to decline.
 
-    Parameters
-    ----------
-    estimator : an instance of BaseEstimator or None, default=None
-        A classifier with ``predict_proba``: of mercer, of scikit-learn, a pipeline, or any other estimator.
-        Its copy is fitted; scikit-learn's ``FrozenEstimator`` keeps a fitted one as it is, and
-        ``CalibratedClassifierCV`` calibrates its probabilities. None takes logistic regression.
-    costs : an array-like or one of 'balanced' or None, default=None
-        Of shape (n_actions, n_classes): the cost of each action where each class is true, classes in sorted order.
-        Gains are negative. None: an error costs one. ``"balanced"``: an error costs the inverse of the share of the
-        true class in the training rows, which maximises balanced accuracy.
-    actions : an array-like or None, default=None
-        Names of the actions, which ``predict`` returns; None names them after the classes where there are as many,
-        else 0, 1, 2...
-    reject_cost : a number in (-inf, inf) or None, default=None
-        What it costs to decline; None never declines. With the costs of errors, rows are declined whose probability of
-        error exceeds it.
-    reject_label : a string or an integer in (-inf, inf) or None, default=None
-        What ``predict`` returns for declined rows; None takes ``"reject"`` where actions have names, else -1.
-    priors : an array-like or None, default=None
-        Class probabilities where decisions are made, in the order of the classes; the estimator's probabilities are
-        corrected for the difference from training. None leaves them.
-    trained_priors : an array-like or None, default=None
-        Class probabilities behind the estimator's answers, for the correction; None counts the training rows. Equal
-        ones belong to an estimator with balanced class weights.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -95,13 +70,50 @@ class DecisionClassifier(ClassifierMixin, Estimator):
     True
     """
 
-    estimator: Any = parameter(Instance(BaseEstimator) | Nothing(), default=None, kw_only=False)
-    costs: Any = parameter(Array() | Choice("balanced") | Nothing(), default=None)
-    actions: Any = parameter(Array() | Nothing(), default=None)
-    reject_cost: float | None = parameter(Real() | Nothing(), default=None)
-    reject_label: Any = parameter(Text() | Integer() | Nothing(), default=None)
-    priors: Any = parameter(Array() | Nothing(), default=None)
-    trained_priors: Any = parameter(Array() | Nothing(), default=None)
+    estimator: Any = parameter(
+        Instance(BaseEstimator) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="A classifier with ``predict_proba``: of mercer, of scikit-learn, a pipeline, or any other estimator. "
+        "Its copy is fitted; scikit-learn's ``FrozenEstimator`` keeps a fitted one as it is, and "
+        "``CalibratedClassifierCV`` calibrates its probabilities. None takes logistic regression.",
+    )
+    costs: Any = parameter(
+        Array() | Choice("balanced") | Nothing(),
+        default=None,
+        doc="Of shape (n_actions, n_classes): the cost of each action where each class is true, classes in sorted "
+        'order. Gains are negative. None: an error costs one. ``"balanced"``: an error costs the inverse of the '
+        "share of the true class in the training rows, which maximises balanced accuracy.",
+    )
+    actions: Any = parameter(
+        Array() | Nothing(),
+        default=None,
+        doc="Names of the actions, which ``predict`` returns; None names them after the classes where there are as "
+        "many, else 0, 1, 2...",
+    )
+    reject_cost: float | None = parameter(
+        Real() | Nothing(),
+        default=None,
+        doc="What it costs to decline; None never declines. With the costs of errors, rows are declined whose "
+        "probability of error exceeds it.",
+    )
+    reject_label: Any = parameter(
+        Text() | Integer() | Nothing(),
+        default=None,
+        doc='What ``predict`` returns for declined rows; None takes ``"reject"`` where actions have names, else -1.',
+    )
+    priors: Any = parameter(
+        Array() | Nothing(),
+        default=None,
+        doc="Class probabilities where decisions are made, in the order of the classes; the estimator's "
+        "probabilities are corrected for the difference from training. None leaves them.",
+    )
+    trained_priors: Any = parameter(
+        Array() | Nothing(),
+        default=None,
+        doc="Class probabilities behind the estimator's answers, for the correction; None counts the training rows. "
+        "Equal ones belong to an estimator with balanced class weights.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "estimator_": part("BaseEstimator"),

@@ -167,21 +167,6 @@ class IncrementalPCA(Projection, LimitedEstimator):
 
         [S V ; X_batch - mean_batch ; sqrt(n m / (n + m)) (mean - mean_batch)]
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        How many components; None for all that the first batch has.
-    whiten : a boolean, default=False
-        Divide scores by their standard deviations.
-    copy : a boolean, default=True
-        The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
-    batch_size : an integer in [1, inf) or None, default=None
-        Rows in a batch of ``fit``; None for five times the number of features.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which ``fit`` stops, with the batches taken so far.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of ``transform``; batches follow one another. Never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -220,10 +205,28 @@ class IncrementalPCA(Projection, LimitedEstimator):
     0.73
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    whiten: bool = parameter(Boolean(), default=False)
-    copy: bool = parameter(Boolean(), default=True)
-    batch_size: int | None = parameter(Integer(1) | Nothing(), default=None)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="How many components; None for all that the first batch has.",
+    )
+    whiten: bool = parameter(Boolean(), default=False, doc="Divide scores by their standard deviations.")
+    copy: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.",
+    )
+    batch_size: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rows in a batch of ``fit``; None for five times the number of features.",
+    )
+
+    _documents = {
+        "max_time": "Seconds after which ``fit`` stops, with the batches taken so far.",
+        "n_jobs": "Threads of ``transform``; batches follow one another. Never changes a result.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("axes, columns"),

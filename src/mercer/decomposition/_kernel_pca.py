@@ -50,45 +50,6 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     eigenvalues v and eigenvectors u; the components of a row are its projections on the axes
     :math:`\sum_i u_i \Phi(x_i) / \sqrt{v}`, which have unit length.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        Components to keep; None means all whose eigenvalue is not zero.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='linear'
-        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
-    alpha : a number in [0, inf), default=1.0
-        Ridge of the inverse transform.
-    fit_inverse_transform : a boolean, default=False
-        Whether to learn, by kernel ridge regression, the way back from components to rows.
-    eigen_solver : one of 'auto', 'dense', 'arpack', 'randomized', default='auto'
-        'randomized' multiplies by blocks of columns until residuals are small, 'arpack' by single columns; 'auto' is
-        'randomized' where few of many components are wanted, else 'dense'.
-    tol : a number in [0, inf), default=0
-        Residual, relative to the largest eigenvalue, at which 'randomized' and 'arpack' end; 0 means 1e-7, which
-        gives eigenvalues to rounding, and machine precision for 'arpack'.
-    max_iter : an integer in [1, inf) or None, default=None
-        Most rounds of 'randomized' (None: 300) or iterations of 'arpack'.
-    iterated_power : an integer in [0, inf) or one of 'auto', default='auto'
-        Of 'randomized': a number of rounds to stop after; 'auto' means to go on until `tol` is met.
-    remove_zero_eig : a boolean, default=False
-        Whether to drop components whose eigenvalue is zero.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first block.
-    copy_X : a boolean, default=True
-        Has no effect: rows are never overwritten. ``X_fit_`` is a copy of them if True.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which 'randomized' ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
@@ -134,17 +95,50 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Components to keep; None means all whose eigenvalue is not zero.",
+    )
     kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="linear")
-    alpha: float = parameter(Real(0), default=1.0, after="kernel_params")
-    fit_inverse_transform: bool = parameter(Boolean(), default=False)
-    eigen_solver: str = parameter(Choice("auto", "dense", "arpack", "randomized"), default="auto")
-    tol: float = parameter(Real(0), default=0)
-    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
-    iterated_power: Any = parameter(Integer(0) | Choice("auto"), default="auto")
-    remove_zero_eig: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
-    copy_X: bool = parameter(Boolean(), default=True)
+    alpha: float = parameter(Real(0), default=1.0, after="kernel_params", doc="Ridge of the inverse transform.")
+    fit_inverse_transform: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether to learn, by kernel ridge regression, the way back from components to rows.",
+    )
+    eigen_solver: str = parameter(
+        Choice("auto", "dense", "arpack", "randomized"),
+        default="auto",
+        doc="'randomized' multiplies by blocks of columns until residuals are small, 'arpack' by single columns; "
+        "'auto' is 'randomized' where few of many components are wanted, else 'dense'.",
+    )
+    tol: float = parameter(
+        Real(0),
+        default=0,
+        doc="Residual, relative to the largest eigenvalue, at which 'randomized' and 'arpack' end; 0 means 1e-7, "
+        "which gives eigenvalues to rounding, and machine precision for 'arpack'.",
+    )
+    max_iter: int | None = parameter(
+        Integer(1) | Nothing(), default=None, doc="Most rounds of 'randomized' (None: 300) or iterations of 'arpack'."
+    )
+    iterated_power: Any = parameter(
+        Integer(0) | Choice("auto"),
+        default="auto",
+        doc="Of 'randomized': a number of rounds to stop after; 'auto' means to go on until `tol` is met.",
+    )
+    remove_zero_eig: bool = parameter(
+        Boolean(), default=False, doc="Whether to drop components whose eigenvalue is zero."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first block.")
+    copy_X: bool = parameter(
+        Boolean(), default=True, doc="Has no effect: rows are never overwritten. ``X_fit_`` is a copy of them if True."
+    )
+
+    _documents = {
+        "max_time": "Seconds after which 'randomized' ends with what it has.",
+    }
 
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -48,30 +48,6 @@ class OnlinePCA(LinearMap, LimitedEstimator):
     length grows without bound, unless it is normalised. Oja's rule ends at length one. For several axes Oja's rule
     finds their space, and Sanger's the components themselves in order: axis i learns from what axes 1 to i leave.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        How many axes.
-    rule : one of 'oja', 'hebb', 'sanger', default='sanger'
-        The learning rule; for one axis Oja's and Sanger's are the same.
-    learning_rate : a number in (0, inf), default=0.01
-        The rate of the first step.
-    decay : a number in [0, inf), default=0.0
-        Rows after which the rate has halved: rate / (1 + t / decay); 0 keeps it constant, which follows data that
-        drift.
-    normalize : a boolean, default=False
-        Whether axes are brought to length one after each step.
-    centre : a boolean, default=True
-        Whether a running mean is taken off: that of all rows, or with a constant rate one that forgets.
-    n_epochs : an integer in [1, inf), default=1
-        Passes of ``fit`` over the rows.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the first axes.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which ``fit`` stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of ``transform``; steps follow one another. Never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -104,14 +80,31 @@ class OnlinePCA(LinearMap, LimitedEstimator):
     (True, True)
     """
 
-    n_components: int = parameter(Integer(1), default=1, kw_only=False)
-    rule: str = parameter(Choice("oja", "hebb", "sanger"), default="sanger")
-    learning_rate: float = parameter(Real(0, closed="neither"), default=0.01)
-    decay: float = parameter(Real(0), default=0.0)
-    normalize: bool = parameter(Boolean(), default=False)
-    centre: bool = parameter(Boolean(), default=True)
-    n_epochs: int = parameter(Integer(1), default=1)
-    random_state: Any = parameter(Seed(), default=None)
+    n_components: int = parameter(Integer(1), default=1, kw_only=False, doc="How many axes.")
+    rule: str = parameter(
+        Choice("oja", "hebb", "sanger"),
+        default="sanger",
+        doc="The learning rule; for one axis Oja's and Sanger's are the same.",
+    )
+    learning_rate: float = parameter(Real(0, closed="neither"), default=0.01, doc="The rate of the first step.")
+    decay: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="Rows after which the rate has halved: rate / (1 + t / decay); 0 keeps it constant, which follows data "
+        "that drift.",
+    )
+    normalize: bool = parameter(Boolean(), default=False, doc="Whether axes are brought to length one after each step.")
+    centre: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether a running mean is taken off: that of all rows, or with a constant rate one that forgets.",
+    )
+    n_epochs: int = parameter(Integer(1), default=1, doc="Passes of ``fit`` over the rows.")
+    random_state: Any = parameter(Seed(), default=None, doc="Of the first axes.")
+
+    _documents = {
+        "n_jobs": "Threads of ``transform``; steps follow one another. Never changes a result.",
+    }
 
     _maps_sparse = False
     _law_exceptions: ClassVar[dict[str, str]] = {

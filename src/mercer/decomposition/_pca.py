@@ -44,44 +44,6 @@ class PCA(Projection, LimitedEstimator):
 
     Row i of ``components_`` is the i-th eigenvector of C, ``explained_variance_[i]`` its eigenvalue.
 
-    Parameters
-    ----------
-    n_components : an integer in [0, inf) or a number in (0, 1) or one of 'mle', 'elbow' or None, default=None
-        How many components: a number; a share of the variance to exceed; ``"mle"``, Minka's evidence; ``"elbow"``, the
-        bend of the scree plot by profile likelihood; None for all. The last but None need an exact solver.
-    copy : a boolean, default=True
-        The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
-    whiten : a boolean or one of 'zca', default=False
-        Divide scores by their standard deviations, so that their covariance is I; ``"zca"`` then turns them back to the
-        features, the white rows nearest to the given ones.
-    svd_solver : one of 'auto', 'full', 'covariance_eigh', 'arpack', 'randomized', 'power', 'gram', default='auto'
-        Exact: ``"covariance_eigh"`` (one pass; squares the condition number), ``"full"`` (SVD through QR of blocks; one
-        pass, keeps singular values down to 1e-16 of the largest), ``"gram"`` (n x n inner products, for wide rows).
-        Iterative: ``"arpack"`` (Lanczos), ``"randomized"`` (subspace iteration), ``"power"`` (one vector at a time,
-        with deflation). ``"auto"`` chooses by shape as scikit-learn does, and ``"gram"`` for wide rows.
-    tol : a number in [0, inf), default=0.0
-        Where the iterative solvers stop: the largest relative residual. 0 means machine precision for ``"arpack"``,
-        1e-10 for ``"power"``, and no early stop for ``"randomized"``.
-    iterated_power : an integer in [0, inf) or one of 'auto', default='auto'
-        Power iterations of ``"randomized"`` (``"auto"``: 7, or 4 for more than a tenth of the components); most
-        iterations per component of ``"power"`` (``"auto"``: 1000).
-    n_oversamples : an integer in [1, inf), default=10
-        Extra random vectors of ``"randomized"``.
-    power_iteration_normalizer : one of 'auto', 'QR', 'LU', 'none', default='auto'
-        How ``"randomized"`` keeps its vectors apart between iterations; ``"auto"`` is ``"QR"``.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the iterative solvers' first vectors.
-    ddof : an integer in [0, 1], default=1
-        Variances divide by the total weight less this.
-    scale : a boolean, default=False
-        Divide columns by their standard deviations first. This changes the components.
-    whiten_floor : a number in [0, 1], default=0.0
-        Whitening raises variances below this share of the largest to it.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which an iterative solver stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -126,21 +88,59 @@ class PCA(Projection, LimitedEstimator):
     """
 
     n_components: Any = parameter(
-        Integer(0) | Real(0, 1, "neither") | Choice("mle", "elbow") | Nothing(), default=None, kw_only=False
+        Integer(0) | Real(0, 1, "neither") | Choice("mle", "elbow") | Nothing(),
+        default=None,
+        kw_only=False,
+        doc='How many components: a number; a share of the variance to exceed; ``"mle"``, Minka\'s evidence; '
+        '``"elbow"``, the bend of the scree plot by profile likelihood; None for all. The last but None need an '
+        "exact solver.",
     )
-    copy: bool = parameter(Boolean(), default=True)
-    whiten: Any = parameter(Boolean() | Choice("zca"), default=False)
+    copy: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.",
+    )
+    whiten: Any = parameter(
+        Boolean() | Choice("zca"),
+        default=False,
+        doc='Divide scores by their standard deviations, so that their covariance is I; ``"zca"`` then turns them '
+        "back to the features, the white rows nearest to the given ones.",
+    )
     svd_solver: str = parameter(
-        Choice("auto", "full", "covariance_eigh", "arpack", "randomized", "power", "gram"), default="auto"
+        Choice("auto", "full", "covariance_eigh", "arpack", "randomized", "power", "gram"),
+        default="auto",
+        doc='Exact: ``"covariance_eigh"`` (one pass; squares the condition number), ``"full"`` (SVD through QR of '
+        'blocks; one pass, keeps singular values down to 1e-16 of the largest), ``"gram"`` (n x n inner '
+        'products, for wide rows). Iterative: ``"arpack"`` (Lanczos), ``"randomized"`` (subspace iteration), '
+        '``"power"`` (one vector at a time, with deflation). ``"auto"`` chooses by shape as scikit-learn does, '
+        'and ``"gram"`` for wide rows.',
     )
-    tol: float = parameter(Real(0, closed="left"), default=0.0)
-    iterated_power: Any = parameter(Integer(0) | Choice("auto"), default="auto")
-    n_oversamples: int = parameter(Integer(1), default=10)
-    power_iteration_normalizer: str = parameter(Choice("auto", "QR", "LU", "none"), default="auto")
-    random_state: Any = parameter(Seed(), default=None)
-    ddof: int = parameter(Integer(0, 1), default=1)
-    scale: bool = parameter(Boolean(), default=False)
-    whiten_floor: float = parameter(Real(0, 1), default=0.0)
+    tol: float = parameter(
+        Real(0, closed="left"),
+        default=0.0,
+        doc="Where the iterative solvers stop: the largest relative residual. 0 means machine precision for "
+        '``"arpack"``, 1e-10 for ``"power"``, and no early stop for ``"randomized"``.',
+    )
+    iterated_power: Any = parameter(
+        Integer(0) | Choice("auto"),
+        default="auto",
+        doc='Power iterations of ``"randomized"`` (``"auto"``: 7, or 4 for more than a tenth of the components); '
+        'most iterations per component of ``"power"`` (``"auto"``: 1000).',
+    )
+    n_oversamples: int = parameter(Integer(1), default=10, doc='Extra random vectors of ``"randomized"``.')
+    power_iteration_normalizer: str = parameter(
+        Choice("auto", "QR", "LU", "none"),
+        default="auto",
+        doc='How ``"randomized"`` keeps its vectors apart between iterations; ``"auto"`` is ``"QR"``.',
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the iterative solvers' first vectors.")
+    ddof: int = parameter(Integer(0, 1), default=1, doc="Variances divide by the total weight less this.")
+    scale: bool = parameter(
+        Boolean(), default=False, doc="Divide columns by their standard deviations first. This changes the components."
+    )
+    whiten_floor: float = parameter(
+        Real(0, 1), default=0.0, doc="Whitening raises variances below this share of the largest to it."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("axes, columns"),

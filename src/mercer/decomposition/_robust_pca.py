@@ -64,21 +64,6 @@ class RobustPCA(LinearMap, LimitedEstimator):
     :math:`\lVert S \rVert_1`. Where rows of low rank have gross errors at few random entries, however large, the
     minimum is exactly those rows and those errors (Candes et al.). One gross error can turn every axis of :class:`PCA`.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        Axes kept of the part of low rank; None for its rank.
-    weight : a number in (0, inf) or None, default=None
-        Lambda; None for 1 / sqrt(max(n_samples, n_features)).
-    tol : a number in [0, inf), default=0.0001
-        The fit stops when the duality gap is at most this share of the objective.
-    max_iter : an integer in [1, inf), default=1000
-        Most iterations.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of ``transform``; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -114,10 +99,22 @@ class RobustPCA(LinearMap, LimitedEstimator):
     (2, True)
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    weight: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
-    tol: float = parameter(Real(0), default=1e-4)
-    max_iter: int = parameter(Integer(1), default=1000)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(), default=None, kw_only=False, doc="Axes kept of the part of low rank; None for its rank."
+    )
+    weight: float | None = parameter(
+        Real(0, closed="neither") | Nothing(),
+        default=None,
+        doc="Lambda; None for 1 / sqrt(max(n_samples, n_features)).",
+    )
+    tol: float = parameter(
+        Real(0), default=1e-4, doc="The fit stops when the duality gap is at most this share of the objective."
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="Most iterations.")
+
+    _documents = {
+        "n_jobs": "Threads of ``transform``; never changes a result.",
+    }
 
     _maps_sparse = False
     _law_exceptions: ClassVar[dict[str, str]] = {

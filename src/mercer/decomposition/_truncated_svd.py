@@ -29,28 +29,6 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
     so that sparse rows stay sparse: of counts of words in texts this is latent semantic analysis. On centred rows it
     equals :class:`PCA`.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        How many components; at most min(n_samples, n_features), and below it for ``"arpack"``.
-    algorithm : one of 'arpack', 'randomized', default='randomized'
-        ``"randomized"``: subspace iteration from random vectors, with Ritz values; ``"arpack"``: Lanczos' method.
-    n_iter : an integer in [0, inf), default=5
-        Power iterations of ``"randomized"``; up to 32 dense columns need none, and their answer is exact.
-    n_oversamples : an integer in [1, inf), default=10
-        Extra random vectors of ``"randomized"``.
-    power_iteration_normalizer : one of 'auto', 'QR', 'LU', 'none', default='auto'
-        How ``"randomized"`` keeps its vectors apart between iterations; ``"auto"`` is ``"QR"``.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the first vectors.
-    tol : a number in [0, inf), default=0.0
-        The largest relative residual at which a solver may stop. 0 means machine precision for ``"arpack"``, and no
-        early stop for ``"randomized"``.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which ``"randomized"`` stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -88,13 +66,40 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
     0.084
     """
 
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    algorithm: str = parameter(Choice("arpack", "randomized"), default="randomized")
-    n_iter: int = parameter(Integer(0), default=5)
-    n_oversamples: int = parameter(Integer(1), default=10)
-    power_iteration_normalizer: str = parameter(Choice("auto", "QR", "LU", "none"), default="auto")
-    random_state: Any = parameter(Seed(), default=None)
-    tol: float = parameter(Real(0, closed="left"), default=0.0)
+    n_components: int = parameter(
+        Integer(1),
+        default=2,
+        kw_only=False,
+        doc='How many components; at most min(n_samples, n_features), and below it for ``"arpack"``.',
+    )
+    algorithm: str = parameter(
+        Choice("arpack", "randomized"),
+        default="randomized",
+        doc='``"randomized"``: subspace iteration from random vectors, with Ritz values; ``"arpack"``: Lanczos\' '
+        "method.",
+    )
+    n_iter: int = parameter(
+        Integer(0),
+        default=5,
+        doc='Power iterations of ``"randomized"``; up to 32 dense columns need none, and their answer is exact.',
+    )
+    n_oversamples: int = parameter(Integer(1), default=10, doc='Extra random vectors of ``"randomized"``.')
+    power_iteration_normalizer: str = parameter(
+        Choice("auto", "QR", "LU", "none"),
+        default="auto",
+        doc='How ``"randomized"`` keeps its vectors apart between iterations; ``"auto"`` is ``"QR"``.',
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the first vectors.")
+    tol: float = parameter(
+        Real(0, closed="left"),
+        default=0.0,
+        doc='The largest relative residual at which a solver may stop. 0 means machine precision for ``"arpack"``, '
+        'and no early stop for ``"randomized"``.',
+    )
+
+    _documents = {
+        "max_time": 'Seconds after which ``"randomized"`` stops.',
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"

@@ -44,21 +44,6 @@ class Whitening(LinearMap, LimitedEstimator):
     nearest to the given ones), for the inverse of the Cholesky factor of C (``"cholesky"``), and for any rotation of
     these.
 
-    Parameters
-    ----------
-    method : one of 'pca', 'zca', 'cholesky', default='pca'
-        Which map.
-    floor : a number in [0, 1], default=1e-10
-        Eigenvalues of the correlations below this share of the largest are raised to it, so that rounding is not blown
-        up; such directions come out with less variance than one. Units of the columns do not matter. With 0 rows
-        without full rank are an error.
-    ddof : an integer in [0, 1], default=1
-        The covariance divides by the total weight less this.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: one pass ends by itself.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_features, n_features)
@@ -87,9 +72,19 @@ class Whitening(LinearMap, LimitedEstimator):
     True
     """
 
-    method: str = parameter(Choice("pca", "zca", "cholesky"), default="pca", kw_only=False)
-    floor: float = parameter(Real(0, 1), default=1e-10)
-    ddof: int = parameter(Integer(0, 1), default=1)
+    method: str = parameter(Choice("pca", "zca", "cholesky"), default="pca", kw_only=False, doc="Which map.")
+    floor: float = parameter(
+        Real(0, 1),
+        default=1e-10,
+        doc="Eigenvalues of the correlations below this share of the largest are raised to it, so that rounding is "
+        "not blown up; such directions come out with less variance than one. Units of the columns do not "
+        "matter. With 0 rows without full rank are an error.",
+    )
+    ddof: int = parameter(Integer(0, 1), default=1, doc="The covariance divides by the total weight less this.")
+
+    _documents = {
+        "max_time": "Has no effect: one pass ends by itself.",
+    }
 
     _maps_sparse = False
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")

@@ -64,18 +64,6 @@ class ClassConditionalClassifier(JointScores, Estimator):
     average over parameters (posterior predictive ones) it is the Bayesian classifier. With kernel densities or mixtures
     classes may have any shape.
 
-    Parameters
-    ----------
-    density : an object with a method fit or an instance of list or dict or None, default=None
-        One density; a copy of it is fitted for each class. Or a list of them in the order of the sorted labels, or a
-        dict by label. It must have ``score_samples``, ``logpdf`` or ``logpmf``. In a list or dict, those with a method
-        ``fit`` are fitted and the others, such as scipy's frozen distributions, are known. None means Gaussians, each
-        with its own covariance, shrunk by :class:`mercer.covariance.OAS`.
-    priors : an array-like or None, default=None
-        P_k in the order of the sorted labels; None means the classes' shares of the rows.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of predictions; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     densities_ : list
@@ -112,9 +100,25 @@ class ClassConditionalClassifier(JointScores, Estimator):
     0.98
     """
 
-    density: Any = parameter(HasFit() | Instance(list, dict) | Nothing(), default=None, kw_only=False)
-    priors: Any = parameter(ArrayRule() | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    density: Any = parameter(
+        HasFit() | Instance(list, dict) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="One density; a copy of it is fitted for each class. Or a list of them in the order of the sorted "
+        "labels, or a dict by label. It must have ``score_samples``, ``logpdf`` or ``logpmf``. In a list or "
+        "dict, those with a method ``fit`` are fitted and the others, such as scipy's frozen distributions, are "
+        "known. None means Gaussians, each with its own covariance, shrunk by :class:`mercer.covariance.OAS`.",
+    )
+    priors: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="P_k in the order of the sorted labels; None means the classes' shares of the rows.",
+    )
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(),
+        default=None,
+        doc="Threads of predictions; None means all that are free. Never changes a result.",
+    )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
     _objective_moves: ClassVar[str | None] = "up"

@@ -53,27 +53,6 @@ class KernelDiscriminantAnalysis(
     columns and N the sum over classes of their scatter. For two classes :math:`a = (N + \mu I)^{-1} (m_2 - m_1)`. Rows
     are classified by Gaussian classes with one covariance in these coordinates.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        Directions to keep; None means one less than classes.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='rbf'
-        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
-    mu : a number in (0, inf), default=0.001
-        What is added to the diagonal of N: keeps coefficients small.
-    max_time : a number in [0, inf) or None, default=None
-        There for all fits alike.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -107,8 +86,19 @@ class KernelDiscriminantAnalysis(
     1.0
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    mu: float = parameter(Real(0, math.inf, "neither"), default=1e-3, after="kernel_params")
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(), default=None, kw_only=False, doc="Directions to keep; None means one less than classes."
+    )
+    mu: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=1e-3,
+        after="kernel_params",
+        doc="What is added to the diagonal of N: keeps coefficients small.",
+    )
+
+    _documents = {
+        "max_time": "There for all fits alike.",
+    }
 
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

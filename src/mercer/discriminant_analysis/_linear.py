@@ -49,31 +49,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     (``means_``), S the covariance within classes, sum_k P_k C_k. The axes w that :meth:`transform` projects to maximise
     Fisher's criterion J(w) = w^T S_b w / w^T S w, with S_b the covariance of the class means.
 
-    Parameters
-    ----------
-    solver : one of 'svd', 'lsqr', 'eigen', default='svd'
-        'svd' whitens by the spectrum of the within-class correlation and leaves singular directions out; 'lsqr' solves
-        S c_k = m_k - m and combines the c_k to axes; 'eigen' solves S_b w = J S w. The last two can shrink S.
-    shrinkage : one of 'auto' or a number in [0, 1] or None, default=None
-        The share of tr(S)/d I in S; 'auto' is that of Ledoit and Wolf, class by class, of standardised columns.
-    priors : an array-like or None, default=None
-        P_k in the order of the sorted labels; None means the classes' shares of the rows.
-    n_components : an integer in [1, inf) or None, default=None
-        How many axes; None means min(n_classes - 1, n_features).
-    store_covariance : a boolean, default=False
-        Whether 'svd' keeps S; the others do.
-    tol : a number in [0, inf), default=0.0001
-        Singular values of standardised rows within classes up to this count as zero, with 'svd'.
-    covariance_estimator : an object with a method fit or None, default=None
-        Estimates the covariance of each class instead; for 'lsqr' and 'eigen', and rows in memory.
-    ridge : a number in [0, inf), default=0.0
-        Added to the diagonal of S, in squared units of the columns; for 'lsqr' and 'eigen'.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the weights of each class's rows, by label; 'balanced' makes all classes weigh the same. They change
-        S, the axes, and the priors that are not given. Labels must be in memory, as those of scikit-learn are.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     coef_, intercept_ : ndarray of shape (n_classes, n_features) and (n_classes,)
@@ -121,15 +96,57 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     (0.98, array([32.19,  0.29]))
     """
 
-    solver: str = parameter(Choice("svd", "lsqr", "eigen"), default="svd", kw_only=False)
-    shrinkage: Any = parameter(Choice("auto") | Real(0, 1) | Nothing(), default=None, kw_only=False)
-    priors: Any = parameter(ArrayRule() | Nothing(), default=None, kw_only=False)
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    store_covariance: bool = parameter(Boolean(), default=False, kw_only=False)
-    tol: float = parameter(Real(0), default=1e-4, kw_only=False)
-    covariance_estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
-    ridge: float = parameter(Real(0), default=0.0)
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+    solver: str = parameter(
+        Choice("svd", "lsqr", "eigen"),
+        default="svd",
+        kw_only=False,
+        doc="'svd' whitens by the spectrum of the within-class correlation and leaves singular directions out; "
+        "'lsqr' solves S c_k = m_k - m and combines the c_k to axes; 'eigen' solves S_b w = J S w. The last two "
+        "can shrink S.",
+    )
+    shrinkage: Any = parameter(
+        Choice("auto") | Real(0, 1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="The share of tr(S)/d I in S; 'auto' is that of Ledoit and Wolf, class by class, of standardised columns.",
+    )
+    priors: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="P_k in the order of the sorted labels; None means the classes' shares of the rows.",
+    )
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="How many axes; None means min(n_classes - 1, n_features).",
+    )
+    store_covariance: bool = parameter(
+        Boolean(), default=False, kw_only=False, doc="Whether 'svd' keeps S; the others do."
+    )
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        kw_only=False,
+        doc="Singular values of standardised rows within classes up to this count as zero, with 'svd'.",
+    )
+    covariance_estimator: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Estimates the covariance of each class instead; for 'lsqr' and 'eigen', and rows in memory.",
+    )
+    ridge: float = parameter(
+        Real(0), default=0.0, doc="Added to the diagonal of S, in squared units of the columns; for 'lsqr' and 'eigen'."
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        doc="Factors of the weights of each class's rows, by label; 'balanced' makes all classes weigh the same. "
+        "They change S, the axes, and the priors that are not given. Labels must be in memory, as those of "
+        "scikit-learn are.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "means_": floats("classes, columns"),

@@ -91,27 +91,6 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
 
     whose boundaries are quadrics; with equal C_k it is :class:`LinearDiscriminantAnalysis`.
 
-    Parameters
-    ----------
-    solver : one of 'svd', 'eigen', default='svd'
-        Both take the eigenvectors of C_k. 'svd' goes with `reg_param`; 'eigen' with `shrinkage` and
-        `covariance_estimator`.
-    shrinkage : one of 'auto' or a number in [0, 1] or None, default=None
-        The share of tr(C_k)/d I in C_k; 'auto' is that of Ledoit and Wolf, of standardised columns.
-    priors : an array-like or None, default=None
-        P_k in the order of the sorted labels; None means the classes' shares of the rows.
-    reg_param : a number in [0, 1], default=0.0
-        With 'svd': the variances s along principal axes become (1 - reg_param) s + reg_param.
-    store_covariance : a boolean, default=False
-        Whether to keep C_k.
-    tol : a number in [0, inf), default=0.0001
-        C_k is singular, which is an error, if a variance along a principal axis is at most this, both for the columns
-        as they are and for columns of unit variance.
-    covariance_estimator : an object with a method fit or None, default=None
-        Estimates C_k instead; for 'eigen', and rows in memory.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     means_, priors_ : ndarray of shape (n_classes, n_features) and (n_classes,)
@@ -149,13 +128,37 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     0.98
     """
 
-    solver: str = parameter(Choice("svd", "eigen"), default="svd")
-    shrinkage: Any = parameter(Choice("auto") | Real(0, 1) | Nothing(), default=None)
-    priors: Any = parameter(ArrayRule() | Nothing(), default=None)
-    reg_param: float = parameter(Real(0, 1), default=0.0)
-    store_covariance: bool = parameter(Boolean(), default=False)
-    tol: float = parameter(Real(0), default=1.0e-4)
-    covariance_estimator: Any = parameter(HasFit() | Nothing(), default=None)
+    solver: str = parameter(
+        Choice("svd", "eigen"),
+        default="svd",
+        doc="Both take the eigenvectors of C_k. 'svd' goes with `reg_param`; 'eigen' with `shrinkage` and "
+        "`covariance_estimator`.",
+    )
+    shrinkage: Any = parameter(
+        Choice("auto") | Real(0, 1) | Nothing(),
+        default=None,
+        doc="The share of tr(C_k)/d I in C_k; 'auto' is that of Ledoit and Wolf, of standardised columns.",
+    )
+    priors: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="P_k in the order of the sorted labels; None means the classes' shares of the rows.",
+    )
+    reg_param: float = parameter(
+        Real(0, 1),
+        default=0.0,
+        doc="With 'svd': the variances s along principal axes become (1 - reg_param) s + reg_param.",
+    )
+    store_covariance: bool = parameter(Boolean(), default=False, doc="Whether to keep C_k.")
+    tol: float = parameter(
+        Real(0),
+        default=1.0e-4,
+        doc="C_k is singular, which is an error, if a variance along a principal axis is at most this, both for the "
+        "columns as they are and for columns of unit variance.",
+    )
+    covariance_estimator: Any = parameter(
+        HasFit() | Nothing(), default=None, doc="Estimates C_k instead; for 'eigen', and rows in memory."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "means_": floats("classes, columns"),

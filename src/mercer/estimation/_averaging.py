@@ -30,7 +30,9 @@ class _ModelAveraging(Estimator):
 
     estimators: Any = parameter(Instance(list) | Nothing(), default=None, kw_only=False)
     evidence: Any = parameter(Choice("bic") | Array(), default="bic")
-    priors: Any = parameter(Array() | Nothing(), default=None)
+    priors: Any = parameter(
+        Array() | Nothing(), default=None, doc="Probabilities of the models before the data; None makes all equal."
+    )
 
     _objective_moves: ClassVar[str | None] = "up"
 
@@ -128,16 +130,6 @@ class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
 
     E[y | x, D] = sum_i P(M_i | D) E[y | x, M_i], with P(M_i | D) proportional to the evidence times the prior.
 
-    Parameters
-    ----------
-    estimators : an instance of list or None, default=None
-        Pairs of a name and a regressor; None takes a constant and least squares.
-    evidence : one of 'bic' or an array-like, default='bic'
-        How much the data speak for each model. ``"bic"`` is minus half the Bayesian information criterion of Gaussian
-        noise, with the non-zero coefficients, the intercept and the variance as parameters; an array has log-evidences.
-    priors : an array-like or None, default=None
-        Probabilities of the models before the data; None makes all equal.
-
     Attributes
     ----------
     estimators_ : list of estimators
@@ -173,6 +165,15 @@ class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
     >>> ModelAveragingRegressor().fit(X, y).weights_.round(2)  # a constant, or a line?
     array([0.78, 0.22])
     """
+
+    _documents = {
+        "estimators": "Pairs of a name and a regressor; None takes a constant and least squares.",
+        "evidence": (
+            'How much the data speak for each model. ``"bic"`` is minus half the Bayesian information criterion of '
+            "Gaussian noise, with the non-zero coefficients, the intercept and the variance as parameters; an array "
+            "has log-evidences."
+        ),
+    }
 
     _noise_parameters = 1
     _wanted = "a regressor"
@@ -233,16 +234,6 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
 
     P(c | x, D) = sum_i P(M_i | D) P(c | x, M_i), with P(M_i | D) proportional to the evidence times the prior.
 
-    Parameters
-    ----------
-    estimators : an instance of list or None, default=None
-        Pairs of a name and a classifier with ``predict_proba``; None takes class frequencies and logistic regression.
-    evidence : one of 'bic' or an array-like, default='bic'
-        How much the data speak for each model. ``"bic"`` is minus half the Bayesian information criterion, with the
-        non-zero coefficients and intercepts as parameters; an array has log-evidences.
-    priors : an array-like or None, default=None
-        Probabilities of the models before the data; None makes all equal.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -278,6 +269,17 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
     >>> ModelAveragingClassifier().fit(fish.data, fish.species).weights_.round(6)
     array([0., 1.])
     """
+
+    _documents = {
+        "estimators": (
+            "Pairs of a name and a classifier with ``predict_proba``; None takes class frequencies and logistic "
+            "regression."
+        ),
+        "evidence": (
+            'How much the data speak for each model. ``"bic"`` is minus half the Bayesian information criterion, '
+            "with the non-zero coefficients and intercepts as parameters; an array has log-evidences."
+        ),
+    }
 
     _noise_parameters = 0
     _wanted = "a classifier with predict_proba"

@@ -56,33 +56,6 @@ class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
     at the mode, W its second derivatives and w the ``sample_weight``; hyper-parameters are those of the greatest
     evidence. Several classes are several problems of two.
 
-    Parameters
-    ----------
-    kernel : a kernel of mercer.kernels or of scikit-learn or None, default=None
-        The prior covariance of f; None is ``Constant(1.0, "fixed") * RBF(1.0, "fixed")``.
-    optimizer : one of 'fmin_l_bfgs_b' or a callable or None, default='fmin_l_bfgs_b'
-        How hyper-parameters are chosen, as in :class:`GaussianProcessRegressor`.
-    n_restarts_optimizer : an integer in [0, inf), default=0
-        Further starts, drawn log-uniformly within the bounds.
-    max_iter_predict : an integer in [1, inf), default=100
-        The most Newton steps to a mode.
-    warm_start : a boolean, default=False
-        Whether Newton's steps begin at the modes of the last fit, where that had the same rows and classes.
-    copy_X_train : a boolean, default=True
-        Whether the model keeps a copy of the rows, not the array that was given.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of restarts.
-    multi_class : one of 'one_vs_rest', 'one_vs_one', default='one_vs_rest'
-        Each class against all others, or every pair of classes, which gives votes and no probabilities.
-    tol : a number in [0, inf), default=0.0001
-        The climb ends where derivatives of the evidence by logarithms of hyper-parameters are below this.
-    max_iter : an integer in [1, inf), default=200
-        The most evaluations of the evidence of each problem.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the climb ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -127,9 +100,29 @@ class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
     True
     """
 
-    max_iter_predict: int = parameter(Integer(1), default=100, after="n_restarts_optimizer")
-    warm_start: bool = parameter(Boolean(), default=False)
-    multi_class: str = parameter(Choice("one_vs_rest", "one_vs_one"), default="one_vs_rest", after="random_state")
+    max_iter_predict: int = parameter(
+        Integer(1), default=100, after="n_restarts_optimizer", doc="The most Newton steps to a mode."
+    )
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether Newton's steps begin at the modes of the last fit, where that had the same rows and classes.",
+    )
+    multi_class: str = parameter(
+        Choice("one_vs_rest", "one_vs_one"),
+        default="one_vs_rest",
+        after="random_state",
+        doc="Each class against all others, or every pair of classes, which gives votes and no probabilities.",
+    )
+
+    _documents = {
+        "kernel": 'The prior covariance of f; None is ``Constant(1.0, "fixed") * RBF(1.0, "fixed")``.',
+        "optimizer": "How hyper-parameters are chosen, as in :class:`GaussianProcessRegressor`.",
+        "n_restarts_optimizer": "Further starts, drawn log-uniformly within the bounds.",
+        "random_state": "The seed of restarts.",
+        "tol": "The climb ends where derivatives of the evidence by logarithms of hyper-parameters are below this.",
+        "max_iter": "The most evaluations of the evidence of each problem.",
+    }
 
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -25,10 +25,16 @@ class EvidenceModel(LimitedEstimator):
     kernel: Any = parameter(IsKernel() | Nothing(), default=None, kw_only=False)
     optimizer: Any = parameter(Choice("fmin_l_bfgs_b") | Function() | Nothing(), default="fmin_l_bfgs_b")
     n_restarts_optimizer: int = parameter(Integer(0), default=0)
-    copy_X_train: bool = parameter(Boolean(), default=True)
+    copy_X_train: bool = parameter(
+        Boolean(), default=True, doc="Whether the model keeps a copy of the rows, not the array that was given."
+    )
     random_state: Any = parameter(Seed(), default=None)
     tol: float = parameter(Real(0), default=1e-4)
     max_iter: int = parameter(Integer(1), default=200)
+
+    _documents = {
+        "max_time": "Seconds after which the climb ends with what it has.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "X_train_": floats("rows, columns", finite=True),

@@ -71,45 +71,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceModel, 
 
         log p(y) = -1/2 y^T C^-1 y - 1/2 log |C| - n/2 log 2 pi.
 
-    Parameters
-    ----------
-    kernel : a kernel of mercer.kernels or of scikit-learn or None, default=None
-        The prior covariance; None is ``Constant(1.0) * RBF(1.0)``.
-    alpha : a number in [0, inf) or an array-like, default=1e-10
-        The variance of the noise, or one for each row.
-    optimizer : one of 'fmin_l_bfgs_b' or a callable or None, default='fmin_l_bfgs_b'
-        How hyper-parameters are chosen. The word is scikit-learn's; the method is Newton's in a box, with the average
-        of observed and expected information as curvature far from a maximum and BFGS near to it. More than 256 rows
-        of an amplitude times RBF or Matern of one length scale, with white noise or without, have curvatures of their
-        own; without noise, the climb starts where one on parts of the rows has ended. A callable is called
-        as ``optimizer(obj_func, initial_theta, bounds=bounds)`` and returns theta and the least value; None keeps them
-        as given.
-    n_restarts_optimizer : an integer in [0, inf), default=0
-        Further starts, drawn log-uniformly within the bounds; all starts climb side by side.
-    normalize_y : a boolean, default=False
-        Whether targets are given mean zero and variance one first; predictions are in the units given.
-    copy_X_train : a boolean, default=True
-        Whether the model keeps a copy of the rows, not the array that was given.
-    n_targets : an integer in [1, inf) or None, default=None
-        The number of targets, for samples of the prior.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of restarts, of probes of the iterative solver and of inducing points.
-    solver : one of 'auto', 'exact', 'iterative', 'inducing', default='auto'
-        'exact' factorises C. 'iterative' solves by preconditioned conjugate gradients on tiles of kernels and
-        estimates log |C| by Lanczos' method on random probes. 'inducing' bounds the evidence from below by a process
-        that is known at ``n_inducing`` points (Titsias). 'auto' is the first whose memory and time are in bounds.
-    n_inducing : an integer in [1, inf), default=512
-        Inducing points of 'inducing', and columns of the preconditioner of 'iterative' at most.
-    tol : a number in [0, inf), default=0.0001
-        The climb ends where the derivatives of the evidence by the logarithms of hyper-parameters are below this, or
-        where what is left to gain is lost in the rounding of the evidence.
-    max_iter : an integer in [1, inf), default=200
-        The most evaluations of the evidence.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the climb ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     X_train_, y_train_ : ndarray
@@ -163,11 +124,52 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceModel, 
     (True, True)
     """
 
-    alpha: Any = parameter(Real(0) | ArrayRule(), default=1e-10)
-    normalize_y: bool = parameter(Boolean(), default=False, after="n_restarts_optimizer")
-    n_targets: int | None = parameter(Integer(1) | Nothing(), default=None, after="copy_X_train")
-    solver: str = parameter(Choice("auto", "exact", "iterative", "inducing"), default="auto", after="random_state")
-    n_inducing: int = parameter(Integer(1), default=512)
+    alpha: Any = parameter(Real(0) | ArrayRule(), default=1e-10, doc="The variance of the noise, or one for each row.")
+    normalize_y: bool = parameter(
+        Boolean(),
+        default=False,
+        after="n_restarts_optimizer",
+        doc="Whether targets are given mean zero and variance one first; predictions are in the units given.",
+    )
+    n_targets: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        after="copy_X_train",
+        doc="The number of targets, for samples of the prior.",
+    )
+    solver: str = parameter(
+        Choice("auto", "exact", "iterative", "inducing"),
+        default="auto",
+        after="random_state",
+        doc="'exact' factorises C. 'iterative' solves by preconditioned conjugate gradients on tiles of kernels and "
+        "estimates log |C| by Lanczos' method on random probes. 'inducing' bounds the evidence from below by a "
+        "process that is known at ``n_inducing`` points (Titsias). 'auto' is the first whose memory and time "
+        "are in bounds.",
+    )
+    n_inducing: int = parameter(
+        Integer(1),
+        default=512,
+        doc="Inducing points of 'inducing', and columns of the preconditioner of 'iterative' at most.",
+    )
+
+    _documents = {
+        "kernel": "The prior covariance; None is ``Constant(1.0) * RBF(1.0)``.",
+        "optimizer": (
+            "How hyper-parameters are chosen. The word is scikit-learn's; the method is Newton's in a box, with the "
+            "average of observed and expected information as curvature far from a maximum and BFGS near to it. More "
+            "than 256 rows of an amplitude times RBF or Matern of one length scale, with white noise or without, "
+            "have curvatures of their own; without noise, the climb starts where one on parts of the rows has "
+            "ended. A callable is called as ``optimizer(obj_func, initial_theta, bounds=bounds)`` and returns theta "
+            "and the least value; None keeps them as given."
+        ),
+        "n_restarts_optimizer": "Further starts, drawn log-uniformly within the bounds; all starts climb side by side.",
+        "random_state": "The seed of restarts, of probes of the iterative solver and of inducing points.",
+        "tol": (
+            "The climb ends where the derivatives of the evidence by the logarithms of hyper-parameters are below "
+            "this, or where what is left to gain is lost in the rounding of the evidence."
+        ),
+        "max_iter": "The most evaluations of the evidence.",
+    }
 
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

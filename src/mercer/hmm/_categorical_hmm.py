@@ -25,21 +25,6 @@ class CategoricalHMM(HiddenMarkovModel):
     At each step the state k emits the symbol v with probability ``emissionprob_[k, v]``. ``fit`` maximises the
     likelihood summed over all paths, times the priors, by expectation maximisation (Baum and Welch).
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of states.
-    emissionprob_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the symbols; the excess over 1 counts as observed symbols.
-    n_features : an integer in [1, inf) or None, default=None
-        The number of symbols 0, 1, 2...; None takes one more than the largest. Not for strings.
-    %(chain_and_training)s
-    params : a string, default='ste'
-        What is learnt: s first states, t transitions, e symbols. The rest stays as it began.
-    init_params : a string, default='ste'
-        What begins by itself. The rest must be set before ``fit``.
-    %(running)s
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
@@ -69,8 +54,21 @@ class CategoricalHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    emissionprob_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
-    n_features: int | None = parameter(Integer(1) | Nothing(), default=None)
+    emissionprob_prior: Any = parameter(
+        Real(1) | ArrayRule(),
+        default=1.0,
+        doc="Dirichlet parameters of the symbols; the excess over 1 counts as observed symbols.",
+    )
+    n_features: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="The number of symbols 0, 1, 2...; None takes one more than the largest. Not for strings.",
+    )
+
+    _documents = {
+        "params": "What is learnt: s first states, t transitions, e symbols. The rest stays as it began.",
+    }
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "ste"
     _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)

@@ -21,19 +21,6 @@ class DensityHMM(HiddenMarkovModel):
     ``sample``: a mixture, a kernel density, an object of your own. Each state has a copy of its own; the M step fits it
     to all steps weighted by the probability of the state.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of states.
-    density : an object with a method fit or None, default=None
-        The density to copy; None takes a Gaussian mixture of one component.
-    %(chain_and_training)s
-    params : a string, default='std'
-        What is learnt: s first states, t transitions, d densities. The rest stays as it began.
-    init_params : a string, default='std'
-        What begins by itself. The rest must be set before ``fit``.
-    %(running)s
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
@@ -63,8 +50,15 @@ class DensityHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    density: Any = parameter(HasFit() | Nothing(), default=None)
-    params: str = parameter(Text(), default="std", after="n_init")
+    density: Any = parameter(
+        HasFit() | Nothing(), default=None, doc="The density to copy; None takes a Gaussian mixture of one component."
+    )
+    params: str = parameter(
+        Text(),
+        default="std",
+        after="n_init",
+        doc="What is learnt: s first states, t transitions, d densities. The rest stays as it began.",
+    )
     init_params: str = parameter(Text(), default="std")
     _objective_moves: ClassVar[str | None] = None
     _letters: ClassVar[str] = "std"

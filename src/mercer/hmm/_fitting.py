@@ -44,19 +44,43 @@ class ChainFitting(DensityMixin, LimitedEstimator):
     a fitted one can do.
     """
 
-    n_components: int = parameter(Integer(1), default=1, kw_only=False)
-    startprob_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
-    transmat_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
-    topology: Any = parameter(Choice("ergodic", "left-right", "banded") | ArrayRule(), default="ergodic")
-    training: str = parameter(Choice("baum-welch", "viterbi"), default="baum-welch")
-    algorithm: str = parameter(Choice("viterbi", "map"), default="viterbi")
-    n_iter: int = parameter(Integer(0), default=100)
-    tol: float = parameter(Real(0), default=1e-2)
-    n_init: int = parameter(Integer(1), default=1)
+    n_components: int = parameter(Integer(1), default=1, kw_only=False, doc="The number of states.")
+    startprob_prior: Any = parameter(
+        Real(1) | ArrayRule(),
+        default=1.0,
+        doc="Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.",
+    )
+    transmat_prior: Any = parameter(
+        Real(1) | ArrayRule(),
+        default=1.0,
+        doc="Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.",
+    )
+    topology: Any = parameter(
+        Choice("ergodic", "left-right", "banded") | ArrayRule(),
+        default="ergodic",
+        doc="The allowed transitions: all; to the same or the next state, beginning with the first; to the same or "
+        "a neighbouring state; or those where an array of shape (n_components, n_components) is not zero. Other "
+        "transitions stay zero.",
+    )
+    training: str = parameter(
+        Choice("baum-welch", "viterbi"),
+        default="baum-welch",
+        doc="Expected counts, or the counts of the best path (hard EM).",
+    )
+    algorithm: str = parameter(
+        Choice("viterbi", "map"),
+        default="viterbi",
+        doc="What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.",
+    )
+    n_iter: int = parameter(Integer(0), default=100, doc="Most iterations of one run.")
+    tol: float = parameter(Real(0), default=1e-2, doc="A run ends when the log-likelihood changes by less.")
+    n_init: int = parameter(Integer(1), default=1, doc="Runs from different first parameters; the likeliest is kept.")
     params: str = parameter(Text(), default="ste")
-    init_params: str = parameter(Text(), default="ste")
-    random_state: Any = parameter(Seed(), default=None)
-    verbose: int = parameter(Integer(0) | Boolean(), default=False)
+    init_params: str = parameter(
+        Text(), default="ste", doc="What begins by itself. The rest must be set before ``fit``."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of first parameters and of ``sample``.")
+    verbose: int = parameter(Integer(0) | Boolean(), default=False, doc="Whether to print the log-likelihood.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = "up"

@@ -28,47 +28,6 @@ class GaussianHMM(HiddenMarkovModel):
 
     times the priors, by expectation maximisation (Baum and Welch): it never falls.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of states.
-    covariance_type : one of 'spherical', 'diag', 'full', 'tied', default='diag'
-        One variance for each state, a variance for each column, a covariance, or one covariance for all states.
-    min_covar : a number in [0, inf), default=0.001
-        Added to the variances of the first covariances.
-    startprob_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
-    transmat_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
-    means_prior : a number in (-inf, inf) or an array-like, default=0
-        The mean of the prior of means.
-    means_weight : a number in [0, inf) or an array-like, default=0
-        Its weight, in steps.
-    covars_prior : a number in [0, inf) or an array-like, default=0.01
-        What is added to the scatter of each state: it keeps variances above zero.
-    covars_weight : a number in [0, inf), default=1
-        The weight of the prior of covariances; its excess over 1 (over the number of columns, with full covariances)
-        counts as steps.
-    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
-        The allowed transitions: all; to the same or the next state, beginning with the first; to the same or a
-        neighbouring state; or those where an array of shape (n_components, n_components) is not zero. Other transitions
-        stay zero.
-    training : one of 'baum-welch', 'viterbi', default='baum-welch'
-        Expected counts, or the counts of the best path (hard EM).
-    algorithm : one of 'viterbi', 'map', default='viterbi'
-        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
-    n_iter : an integer in [0, inf), default=100
-        Most iterations of one run.
-    tol : a number in [0, inf), default=0.01
-        A run ends when the log-likelihood changes by less.
-    n_init : an integer in [1, inf), default=1
-        Runs from different first parameters; the likeliest is kept.
-    params : a string, default='stmc'
-        What is learnt: s first states, t transitions, m means, c covariances. The rest stays as it began.
-    init_params : a string, default='stmc'
-        What begins by itself. The rest must be set before ``fit`` (``model.means_ = ...``).
-    %(running)s
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
@@ -103,15 +62,39 @@ class GaussianHMM(HiddenMarkovModel):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     covariance_type: str = parameter(
-        Choice("spherical", "diag", "full", "tied"), default="diag", kw_only=False, after="n_components"
+        Choice("spherical", "diag", "full", "tied"),
+        default="diag",
+        kw_only=False,
+        after="n_components",
+        doc="One variance for each state, a variance for each column, a covariance, or one covariance for all states.",
     )
-    min_covar: float = parameter(Real(0), default=1e-3)
-    means_prior: Any = parameter(Real() | ArrayRule(), default=0, after="transmat_prior")
-    means_weight: Any = parameter(Real(0) | ArrayRule(), default=0)
-    covars_prior: Any = parameter(Real(0) | ArrayRule(), default=1e-2)
-    covars_weight: float = parameter(Real(0), default=1)
-    params: str = parameter(Text(), default="stmc", after="n_init")
-    init_params: str = parameter(Text(), default="stmc")
+    min_covar: float = parameter(Real(0), default=1e-3, doc="Added to the variances of the first covariances.")
+    means_prior: Any = parameter(
+        Real() | ArrayRule(), default=0, after="transmat_prior", doc="The mean of the prior of means."
+    )
+    means_weight: Any = parameter(Real(0) | ArrayRule(), default=0, doc="Its weight, in steps.")
+    covars_prior: Any = parameter(
+        Real(0) | ArrayRule(),
+        default=1e-2,
+        doc="What is added to the scatter of each state: it keeps variances above zero.",
+    )
+    covars_weight: float = parameter(
+        Real(0),
+        default=1,
+        doc="The weight of the prior of covariances; its excess over 1 (over the number of columns, with full "
+        "covariances) counts as steps.",
+    )
+    params: str = parameter(
+        Text(),
+        default="stmc",
+        after="n_init",
+        doc="What is learnt: s first states, t transitions, m means, c covariances. The rest stays as it began.",
+    )
+    init_params: str = parameter(
+        Text(),
+        default="stmc",
+        doc="What begins by itself. The rest must be set before ``fit`` (``model.means_ = ...``).",
+    )
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "stmc"
     _emission_names: ClassVar[tuple[str, ...]] = ("means_", "covars_")

@@ -25,36 +25,6 @@ class GMMHMM(HiddenMarkovModel):
     The density of a step in state k is :math:`\sum_m w_{km} \mathcal{N}(x; \mu_{km}, \Sigma_{km})` (``weights_``,
     ``means_``, ``covars_``). ``fit`` maximises the likelihood times the priors by expectation maximisation.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of states.
-    n_mix : an integer in [1, inf), default=1
-        The number of components of each state.
-    covariance_type : one of 'spherical', 'diag', 'full', 'tied', default='diag'
-        One variance for each component, a variance for each column, a covariance, or one covariance for the components
-        of a state.
-    min_covar : a number in [0, inf), default=0.001
-        Added to the variances of the first covariances.
-    weights_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the shares of components.
-    means_prior : a number in (-inf, inf) or an array-like, default=0
-        The mean of the prior of means.
-    means_weight : a number in [0, inf) or an array-like, default=0
-        Its weight, in steps.
-    covars_prior : a number in [0, inf) or an array-like, default=0.01
-        What is added to the scatter of each state: it keeps variances above zero.
-    covars_weight : a number in [0, inf), default=1
-        The weight of the prior of covariances; its excess over 1 (over the number of columns, with full covariances)
-        counts as steps.
-    %(chain_and_training)s
-    params : a string, default='stmcw'
-        What is learnt: s first states, t transitions, m means, c covariances, w shares of components. The rest stays as
-        it began.
-    init_params : a string, default='stmcw'
-        What begins by itself. The rest must be set before ``fit``.
-    %(running)s
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
@@ -85,15 +55,37 @@ class GMMHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    n_mix: int = parameter(Integer(1), default=1)
-    covariance_type: str = parameter(Choice("spherical", "diag", "full", "tied"), default="diag")
-    min_covar: float = parameter(Real(0), default=1e-3)
-    weights_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
-    means_prior: Any = parameter(Real() | ArrayRule(), default=0)
-    means_weight: Any = parameter(Real(0) | ArrayRule(), default=0)
-    covars_prior: Any = parameter(Real(0) | ArrayRule(), default=1e-2)
-    covars_weight: float = parameter(Real(0), default=1)
-    params: str = parameter(Text(), default="stmcw", after="n_init")
+    n_mix: int = parameter(Integer(1), default=1, doc="The number of components of each state.")
+    covariance_type: str = parameter(
+        Choice("spherical", "diag", "full", "tied"),
+        default="diag",
+        doc="One variance for each component, a variance for each column, a covariance, or one covariance for the "
+        "components of a state.",
+    )
+    min_covar: float = parameter(Real(0), default=1e-3, doc="Added to the variances of the first covariances.")
+    weights_prior: Any = parameter(
+        Real(1) | ArrayRule(), default=1.0, doc="Dirichlet parameters of the shares of components."
+    )
+    means_prior: Any = parameter(Real() | ArrayRule(), default=0, doc="The mean of the prior of means.")
+    means_weight: Any = parameter(Real(0) | ArrayRule(), default=0, doc="Its weight, in steps.")
+    covars_prior: Any = parameter(
+        Real(0) | ArrayRule(),
+        default=1e-2,
+        doc="What is added to the scatter of each state: it keeps variances above zero.",
+    )
+    covars_weight: float = parameter(
+        Real(0),
+        default=1,
+        doc="The weight of the prior of covariances; its excess over 1 (over the number of columns, with full "
+        "covariances) counts as steps.",
+    )
+    params: str = parameter(
+        Text(),
+        default="stmcw",
+        after="n_init",
+        doc="What is learnt: s first states, t transitions, m means, c covariances, w shares of components. The "
+        "rest stays as it began.",
+    )
     init_params: str = parameter(Text(), default="stmcw")
     _letters: ClassVar[str] = "stmcw"
     _hides_more: ClassVar[bool] = True

@@ -22,22 +22,6 @@ class MultinomialHMM(HiddenMarkovModel):
     At each step the state k draws ``n_trials`` times among categories with probabilities ``emissionprob_[k]``, and the
     row holds how often each came. ``fit`` maximises the likelihood by expectation maximisation (Baum and Welch).
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of states.
-    n_trials : an integer in [1, inf) or None, default=None
-        How many draws ``sample`` makes in a step; None takes the mean of the rows that ``fit`` sees. Likelihoods take
-        the sum of each row.
-    emissionprob_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the categories; the excess over 1 counts as observed draws.
-    %(chain_and_training)s
-    params : a string, default='ste'
-        What is learnt: s first states, t transitions, e categories. The rest stays as it began.
-    init_params : a string, default='ste'
-        What begins by itself. The rest must be set before ``fit``.
-    %(running)s
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
@@ -65,8 +49,22 @@ class MultinomialHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    n_trials: int | None = parameter(Integer(1) | Nothing(), default=None)
-    emissionprob_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
+    n_trials: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="How many draws ``sample`` makes in a step; None takes the mean of the rows that ``fit`` sees. "
+        "Likelihoods take the sum of each row.",
+    )
+    emissionprob_prior: Any = parameter(
+        Real(1) | ArrayRule(),
+        default=1.0,
+        doc="Dirichlet parameters of the categories; the excess over 1 counts as observed draws.",
+    )
+
+    _documents = {
+        "params": "What is learnt: s first states, t transitions, e categories. The rest stays as it began.",
+    }
+
     _letters: ClassVar[str] = "ste"
     _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)
     _stored: ClassVar[dict[str, Stored]] = {

@@ -23,21 +23,6 @@ class PoissonHMM(HiddenMarkovModel):
     At each step the state k emits independent counts with rates ``lambdas_[k]``. ``fit`` maximises the likelihood times
     the priors by expectation maximisation (Baum and Welch).
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of states.
-    lambdas_prior : a number in [0, inf) or an array-like, default=0.0
-        Counts that the gamma prior of the rates adds.
-    lambdas_weight : a number in [0, inf) or an array-like, default=0.0
-        Steps that it adds.
-    %(chain_and_training)s
-    params : a string, default='stl'
-        What is learnt: s first states, t transitions, l rates. The rest stays as it began.
-    init_params : a string, default='stl'
-        What begins by itself. The rest must be set before ``fit``.
-    %(running)s
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
@@ -63,9 +48,16 @@ class PoissonHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    lambdas_prior: Any = parameter(Real(0) | ArrayRule(), default=0.0)
-    lambdas_weight: Any = parameter(Real(0) | ArrayRule(), default=0.0)
-    params: str = parameter(Text(), default="stl", after="n_init")
+    lambdas_prior: Any = parameter(
+        Real(0) | ArrayRule(), default=0.0, doc="Counts that the gamma prior of the rates adds."
+    )
+    lambdas_weight: Any = parameter(Real(0) | ArrayRule(), default=0.0, doc="Steps that it adds.")
+    params: str = parameter(
+        Text(),
+        default="stl",
+        after="n_init",
+        doc="What is learnt: s first states, t transitions, l rates. The rest stays as it began.",
+    )
     init_params: str = parameter(Text(), default="stl")
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "stl"

@@ -20,7 +20,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
     """A transformer whose dot products approximate a kernel."""
 
     n_components: int = parameter(Integer(1), default=100)
-    random_state: Any = parameter(Seed(), default=None)
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the draw.")
+
+    _documents = {
+        "max_time": "Accepted as by every estimator; a draw takes no time.",
+    }
 
     _objective_moves: ClassVar[str | None] = None
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")

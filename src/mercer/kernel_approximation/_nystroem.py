@@ -42,28 +42,6 @@ class Nystroem(KernelChoice, FeatureMap):
     With M rows z drawn, the features are :math:`\phi(x) = K_{zz}^{-1/2} k_z(x)`, so that
     :math:`\phi(x) \cdot \phi(y) = k_z(x)^T K_{zz}^{-1} k_z(y)`, which is k(x, y) itself where x or y is a row drawn.
 
-    Parameters
-    ----------
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='rbf'
-        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        The factor gamma of kernels by name; None means 1 / d.
-    coef0 : a number in (-inf, inf) or None, default=None
-        Of polynomials and of tanh; None means 1.
-    degree : a number in [1, inf) or None, default=None
-        Of polynomials; None means 3.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a kernel function.
-    n_components : an integer in [1, inf), default=100
-        The number M of rows drawn.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the draw.
-    max_time : a number in [0, inf) or None, default=None
-        Accepted as by every estimator.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, d)
@@ -99,8 +77,17 @@ class Nystroem(KernelChoice, FeatureMap):
     """
 
     kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="rbf", kw_only=False)
-    coef0: float | None = parameter(Real() | Nothing(), default=None, after="gamma")  # type: ignore[assignment]
-    degree: float | None = parameter(Real(1) | Nothing(), default=None)  # type: ignore[assignment]
+    coef0: float | None = parameter(
+        Real() | Nothing(), default=None, after="gamma", doc="Of polynomials and of tanh; None means 1."
+    )  # type: ignore[assignment]
+    degree: float | None = parameter(Real(1) | Nothing(), default=None, doc="Of polynomials; None means 3.")  # type: ignore[assignment]
+
+    _documents = {
+        "gamma": "The factor gamma of kernels by name; None means 1 / d.",
+        "kernel_params": "Further arguments of a kernel function.",
+        "n_components": "The number M of rows drawn.",
+        "max_time": "Accepted as by every estimator.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": numbers("basis, columns"),

@@ -80,21 +80,6 @@ class RBFSampler(FeatureMap):
     The features :math:`z(x) = \sqrt{2 / D} \cos(W^T x + b)` have :math:`E[z(x) \cdot z(y)] = k(x, y)`: frequencies W
     are drawn from the Fourier transform of the kernel, phases b evenly. A linear model on z costs n D instead of n^2.
 
-    Parameters
-    ----------
-    gamma : a number in (0, inf) or one of 'scale', default=1.0
-        Of exp(-gamma \|x - y\|^2), or of exp(-gamma \|x - y\|_1); 'scale' is 1 / (d * variance of all values).
-    n_components : an integer in [1, inf), default=100
-        The number D of features.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the draw.
-    kernel : one of 'rbf', 'laplacian', default='rbf'
-        The Gaussian kernel has normal frequencies, the Laplacian kernel of the sum norm Cauchy ones.
-    max_time : a number in [0, inf) or None, default=None
-        Accepted as by every estimator; a draw takes no time.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     random_weights_ : ndarray of shape (d, n_components)
@@ -126,8 +111,22 @@ class RBFSampler(FeatureMap):
     True
     """
 
-    gamma: Any = parameter(Real(0, closed="neither") | Choice("scale"), default=1.0)
-    kernel: str = parameter(Choice("rbf", "laplacian"), default="rbf", after="random_state")
+    gamma: Any = parameter(
+        Real(0, closed="neither") | Choice("scale"),
+        default=1.0,
+        doc=r"Of exp(-gamma \|x - y\|^2), or of exp(-gamma \|x - y\|_1); 'scale' is 1 / (d * variance of all "
+        "values).",
+    )
+    kernel: str = parameter(
+        Choice("rbf", "laplacian"),
+        default="rbf",
+        after="random_state",
+        doc="The Gaussian kernel has normal frequencies, the Laplacian kernel of the sum norm Cauchy ones.",
+    )
+
+    _documents = {
+        "n_components": "The number D of features.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "random_weights_": floats("columns, features"),
@@ -180,19 +179,6 @@ class OrthogonalRandomFeatures(RBFSampler):
     ones would have. Products have the same expectation and a smaller variance, most so where
     :math:`\gamma \lVert x - y \rVert^2` is small beside d.
 
-    Parameters
-    ----------
-    gamma : a number in (0, inf) or one of 'scale', default=1.0
-        Of exp(-gamma \|x - y\|^2); 'scale' is 1 / (d * variance of all values).
-    n_components : an integer in [1, inf), default=100
-        The number of features.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the draw.
-    max_time : a number in [0, inf) or None, default=None
-        Accepted as by every estimator; a draw takes no time.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     random_weights_, random_offset_, gamma_, n_features_in_, feature_names_in_
@@ -218,6 +204,11 @@ class OrthogonalRandomFeatures(RBFSampler):
     >>> bool(np.abs(Z @ Z.T - RBF(gamma=0.05)(X)).max() < 0.05)
     True
     """
+
+    _documents = {
+        "gamma": r"Of exp(-gamma \|x - y\|^2); 'scale' is 1 / (d * variance of all values).",
+        "n_components": "The number of features.",
+    }
 
     kernel: Any = attribute()
 

@@ -78,12 +78,20 @@ class Activations:
 class _RBFNetwork(LimitedEstimator):
     """The base of both networks: centres, widths and output weights; subclasses prepare the targets."""
 
-    n_centres: int = parameter(Integer(1), default=10, kw_only=False)
-    centres: Any = parameter(Array() | Nothing(), default=None)
-    width: Any = parameter(Choice("nearest", "spread") | Real(0, math.inf, "neither"), default="nearest")
-    alpha: float = parameter(Real(0), default=0.0)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    random_state: Any = parameter(Seed(), default=None)
+    n_centres: int = parameter(
+        Integer(1), default=10, kw_only=False, doc="How many bumps; at least as many as rows puts one at each row."
+    )
+    centres: Any = parameter(Array() | Nothing(), default=None, doc="The centres; None means those that k-means finds.")
+    width: Any = parameter(
+        Choice("nearest", "spread") | Real(0, math.inf, "neither"),
+        default="nearest",
+        doc="s: the distance to the nearest other centre, the spread of the rows of a cluster, or one number for all.",
+    )
+    alpha: float = parameter(Real(0), default=0.0, doc="The penalty of output weights.")
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b.")
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of k-means.")
+
+    _documents = {"max_time": "Seconds after which k-means ends with what it has."}
 
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": (
@@ -229,25 +237,6 @@ _DOC = """
     The output is a sum of bumps, :math:`f(x) = \\sum_j c_j \\exp(-|x - z_j|^2 / (2 s_j^2)) + b`. Stage one places the
     centres z by k-means and takes the widths s from their distances: no labels are needed, and rows without labels
     help. Stage two finds the output weights c in closed form: least squares with the penalty alpha |c|^2.
-
-    Parameters
-    ----------
-    n_centres : an integer in [1, inf), default=10
-        How many bumps; at least as many as rows puts one at each row.
-    centres : an array-like or None, default=None
-        The centres; None means those that k-means finds.
-    width : one of 'nearest', 'spread' or a number in (0, inf), default='nearest'
-        s: the distance to the nearest other centre, the spread of the rows of a cluster, or one number for all.
-    alpha : a number in [0, inf), default=0.0
-        The penalty of output weights.
-    fit_intercept : a boolean, default=True
-        Whether to fit b.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of k-means.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which k-means ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------

@@ -41,35 +41,6 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
     for two classes (y = -1, 1), and the softmax loss with a function f for each class for more. With the linear kernel
     this is :class:`mercer.linear_model.LogisticRegression`.
 
-    Parameters
-    ----------
-    C : a number in (0, inf), default=1.0
-        Weight of the loss against the penalty.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='rbf'
-        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        The factor gamma of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        The constant of polynomial and sigmoid kernels.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a kernel function.
-    fit_intercept : a boolean, default=True
-        Whether to fit b, which is not penalised.
-    class_weight : an instance of dict or one of 'balanced' or None, default=None
-        Weights of the classes; 'balanced' makes them inverse to the class frequencies.
-    solver : one of 'auto', 'newton', 'lbfgs', default='auto'
-        'auto' is 'newton' for up to 1500 parameters.
-    tol : a number in [0, inf), default=0.0001
-        Ends when the duality gap, or the gradient, is this small, as in logistic regression.
-    max_iter : an integer in [1, inf), default=200
-        Most steps.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -106,12 +77,32 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
     1.0
     """
 
-    C: float = parameter(Real(0, math.inf, "neither"), default=1.0, kw_only=False)
-    fit_intercept: bool = parameter(Boolean(), default=True, after="kernel_params")
-    class_weight: Any = parameter(Instance(dict) | Choice("balanced") | Nothing(), default=None)
-    solver: str = parameter(Choice("auto", "newton", "lbfgs"), default="auto")
-    tol: float = parameter(Real(0), default=1e-4)
-    max_iter: int = parameter(Integer(1), default=200)
+    C: float = parameter(
+        Real(0, math.inf, "neither"), default=1.0, kw_only=False, doc="Weight of the loss against the penalty."
+    )
+    fit_intercept: bool = parameter(
+        Boolean(), default=True, after="kernel_params", doc="Whether to fit b, which is not penalised."
+    )
+    class_weight: Any = parameter(
+        Instance(dict) | Choice("balanced") | Nothing(),
+        default=None,
+        doc="Weights of the classes; 'balanced' makes them inverse to the class frequencies.",
+    )
+    solver: str = parameter(
+        Choice("auto", "newton", "lbfgs"), default="auto", doc="'auto' is 'newton' for up to 1500 parameters."
+    )
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="Ends when the duality gap, or the gradient, is this small, as in logistic regression.",
+    )
+    max_iter: int = parameter(Integer(1), default=200, doc="Most steps.")
+
+    _documents = {
+        "gamma": "The factor gamma of kernels by name; None means 1 / d.",
+        "coef0": "The constant of polynomial and sigmoid kernels.",
+        "kernel_params": "Further arguments of a kernel function.",
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"

@@ -36,40 +36,6 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
 
     which solve :math:`(K + \alpha W^{-1}) a = y - b`. The intercept b is zero unless asked for.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf) or an array-like, default=1
-        The penalty, or one for each target.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='linear'
-        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        The factor gamma of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        The constant of polynomial and sigmoid kernels.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a kernel function.
-    fit_intercept : a boolean, default=False
-        Whether to fit b, which is not penalised.
-    leave_one_out : a boolean, default=False
-        Whether to predict each row by the model of all others, in closed form.
-    solver : one of 'auto', 'cholesky', 'eigen', 'falkon', default='auto'
-        'cholesky' and 'eigen' factor the n x n kernels; 'falkon' uses some rows as centres and passes over the rows,
-        wherever they are. 'auto' is 'cholesky' up to 20000 rows and where memory allows, else 'falkon'.
-    n_centres : an integer in [1, inf) or None, default=None
-        Of 'falkon': rows drawn as centres; None means four times the root of n, and at least 500.
-    tol : a number in [0, inf), default=1e-07
-        Of 'falkon': relative residual at which it ends.
-    max_iter : an integer in [1, inf), default=100
-        Of 'falkon': most passes.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the centres.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which 'falkon' ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, n_targets)
@@ -111,15 +77,36 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
     True
     """
 
-    alpha: Any = parameter(Real(0) | Array(), default=1, kw_only=False)
+    alpha: Any = parameter(Real(0) | Array(), default=1, kw_only=False, doc="The penalty, or one for each target.")
     kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="linear")
-    fit_intercept: bool = parameter(Boolean(), default=False, after="kernel_params")
-    leave_one_out: bool = parameter(Boolean(), default=False)
-    solver: str = parameter(Choice("auto", "cholesky", "eigen", "falkon"), default="auto")
-    n_centres: int | None = parameter(Integer(1) | Nothing(), default=None)
-    tol: float = parameter(Real(0), default=1e-7)
-    max_iter: int = parameter(Integer(1), default=100)
-    random_state: Any = parameter(Seed(), default=None)
+    fit_intercept: bool = parameter(
+        Boolean(), default=False, after="kernel_params", doc="Whether to fit b, which is not penalised."
+    )
+    leave_one_out: bool = parameter(
+        Boolean(), default=False, doc="Whether to predict each row by the model of all others, in closed form."
+    )
+    solver: str = parameter(
+        Choice("auto", "cholesky", "eigen", "falkon"),
+        default="auto",
+        doc="'cholesky' and 'eigen' factor the n x n kernels; 'falkon' uses some rows as centres and passes over "
+        "the rows, wherever they are. 'auto' is 'cholesky' up to 20000 rows and where memory allows, else "
+        "'falkon'.",
+    )
+    n_centres: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Of 'falkon': rows drawn as centres; None means four times the root of n, and at least 500.",
+    )
+    tol: float = parameter(Real(0), default=1e-7, doc="Of 'falkon': relative residual at which it ends.")
+    max_iter: int = parameter(Integer(1), default=100, doc="Of 'falkon': most passes.")
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the centres.")
+
+    _documents = {
+        "gamma": "The factor gamma of kernels by name; None means 1 / d.",
+        "coef0": "The constant of polynomial and sigmoid kernels.",
+        "kernel_params": "Further arguments of a kernel function.",
+        "max_time": "Seconds after which 'falkon' ends with what it has.",
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"

@@ -43,29 +43,6 @@ class KernelRidgeCV(KernelRidge):
     The kernels are decomposed once, :math:`K = U V U^T`; then each penalty costs n^2: the residual of row i by the
     model of all other rows is :math:`a_i / (K + \alpha I)^{-1}_{ii}`, with a the coefficients of the model of all rows.
 
-    Parameters
-    ----------
-    alphas : an array-like, default=(0.001, 0.01, 0.1, 1.0, 10.0)
-        Penalties to try.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='linear'
-        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
-    gamma : a number in (0, inf) or None, default=None
-        The factor gamma of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        The constant of polynomial and sigmoid kernels.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a kernel function.
-    fit_intercept : a boolean, default=False
-        Whether to fit an intercept, which is not penalised.
-    alpha_per_target : a boolean, default=False
-        Whether each target has a penalty of its own.
-    max_time : a number in [0, inf) or None, default=None
-        Accepted as by every estimator.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_targets,)
@@ -98,8 +75,16 @@ class KernelRidgeCV(KernelRidge):
     1.0
     """
 
-    alphas: Any = parameter(Array(), default=(0.001, 0.01, 0.1, 1.0, 10.0), kw_only=False)
-    alpha_per_target: bool = parameter(Boolean(), default=False, after="fit_intercept")
+    alphas: Any = parameter(Array(), default=(0.001, 0.01, 0.1, 1.0, 10.0), kw_only=False, doc="Penalties to try.")
+    alpha_per_target: bool = parameter(
+        Boolean(), default=False, after="fit_intercept", doc="Whether each target has a penalty of its own."
+    )
+
+    _documents = {
+        "fit_intercept": "Whether to fit an intercept, which is not penalised.",
+        "max_time": "Accepted as by every estimator.",
+    }
+
     n_centres: Any = attribute()
     random_state: Any = attribute()
     tol: Any = attribute()

@@ -20,20 +20,6 @@ class RegularizationNetwork(KernelRidge):
     :math:`y(x) = \sum_j c_j G(x - x_j)` with :math:`(G + \lambda I) c = t`: kernel ridge regression with the kernel G,
     the inverse Fourier transform of the filter.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf), default=1.0
-        The weight of the penalty.
-    bandwidth : a number in (0, inf), default=1.0
-        The frequency b at which the filter falls off: larger ones allow rougher functions.
-    filter : one of 'gaussian', 'lorentzian', 'exponential', default='gaussian'
-        G(k): exp(-k^2 / 2 b^2), with Gaussian bumps; (1 + k^2 / b^2)^(-(d + 1) / 2), with bumps exp(-b r); or
-        exp(-k / b), with bumps (1 + b^2 r^2)^(-(d + 1) / 2).
-    max_time : a number in [0, inf) or None, default=None
-        Accepted as by every estimator.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, n_targets)
@@ -64,9 +50,23 @@ class RegularizationNetwork(KernelRidge):
     True
     """
 
-    alpha: float = parameter(Real(0), default=1.0, kw_only=False)
-    bandwidth: float = parameter(Real(0, math.inf, "neither"), default=1.0)
-    filter: str = parameter(Choice("gaussian", "lorentzian", "exponential"), default="gaussian")
+    alpha: float = parameter(Real(0), default=1.0, kw_only=False, doc="The weight of the penalty.")
+    bandwidth: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=1.0,
+        doc="The frequency b at which the filter falls off: larger ones allow rougher functions.",
+    )
+    filter: str = parameter(
+        Choice("gaussian", "lorentzian", "exponential"),
+        default="gaussian",
+        doc="G(k): exp(-k^2 / 2 b^2), with Gaussian bumps; (1 + k^2 / b^2)^(-(d + 1) / 2), with bumps exp(-b r); or "
+        "exp(-k / b), with bumps (1 + b^2 r^2)^(-(d + 1) / 2).",
+    )
+
+    _documents = {
+        "max_time": "Accepted as by every estimator.",
+    }
+
     coef0: Any = attribute()
     degree: Any = attribute()
     gamma: Any = attribute()

@@ -15,7 +15,6 @@ from mercer._base.linear.named_penalties import PENALTIES, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
 from mercer._base.loss_rules import ANY_LOSSES, ANY_NAMES, check_range
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
-from mercer._documentation import compose_docstring
 from mercer._objective import Exponential, Logistic, Loss, Penalty, Softmax, find_loss
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
@@ -49,40 +48,6 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
     with s the weights of the rows (``sample_weight`` times ``class_weight``) and S their sum. Losses that compare
     scores with numbers make a regressor, losses of labels a classifier: "logistic" of more than two classes is the
     cross-entropy of softmax; losses of margins have a score for each class, against the rest.
-
-    Parameters
-    ----------
-    loss : %(losses)s, default='squared'
-        The loss, by name or as an object of :mod:`mercer.objectives`, which may have parameters: ``Huber(2.0)``,
-        ``Pinball(0.9)``. It must be convex.
-    penalty : one of 'l2', 'l1', 'elasticnet', 'nonnegative', 'smoothness' or an instance of Penalty or None, \
-default='l2'
-        The penalty, by name or as an object, such as ``GroupL1(groups)`` or ``L1() + 2 * Smoothness()``. Constraints
-        are not scaled by `alpha`.
-    alpha : a number in [0, inf), default=0.001
-        Factor of the penalty.
-    fit_intercept : a boolean, default=True
-        Whether to fit b, which is never penalised; otherwise it is zero.
-    solver : one of 'auto', 'irls', 'fista', 'dual', default='auto'
-        - "irls": Newton's method as reweighted least squares; for l1, l2, elastic net and smooth penalties;
-        - "fista": accelerated proximal gradients; for every penalty, and without a Hessian;
-        - "dual": coordinate ascent in the dual, for l2 penalties, losses of lines and parabolas (hinge, absolute,
-          their squares...) and the logistic loss of two classes; rows in memory, columns of like scale;
-        - "auto": "dual" for losses with corners and over 200 parameters; else "irls" where it can be and there are up
-          to 500; else "fista". ``solver_used_`` says which.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Weights of the classes, for losses of labels.
-    max_iter : an integer in [0, inf), default=1000
-        The most steps.
-    tol : a number in [0, inf), default=0.0001
-        The fit ends when the duality gap is at most this share of J at zero coefficients; where there is no gap, when
-        the optimality conditions hold to this share of what they were there.
-    warm_start : a boolean, default=False
-        Whether to start from the last fit's solution.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; results do not depend on it.
 
     Attributes
     ----------
@@ -130,16 +95,48 @@ default='l2'
     ('duality gap', 11, 0.977)
     """
 
-    __doc__ = compose_docstring(__doc__, {"losses": ANY_LOSSES.text})
-    loss: Any = parameter(ANY_LOSSES, default="squared", kw_only=False)
-    penalty: Any = parameter(Choice(*PENALTIES) | Instance(Penalty) | Nothing(), default="l2", kw_only=False)
-    alpha: float = parameter(Real(0), default=0.001)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    solver: str = parameter(Choice("auto", "irls", "fista", "dual"), default="auto")
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
-    max_iter: int = parameter(Integer(0), default=1000)
-    tol: float = parameter(Real(0), default=1e-4)
-    warm_start: bool = parameter(Boolean(), default=False)
+    loss: Any = parameter(
+        ANY_LOSSES,
+        default="squared",
+        kw_only=False,
+        doc="The loss, by name or as an object of :mod:`mercer.objectives`, which may have parameters: "
+        "``Huber(2.0)``, ``Pinball(0.9)``. It must be convex.",
+    )
+    penalty: Any = parameter(
+        Choice(*PENALTIES) | Instance(Penalty) | Nothing(),
+        default="l2",
+        kw_only=False,
+        doc="The penalty, by name or as an object, such as ``GroupL1(groups)`` or ``L1() + 2 * Smoothness()``. "
+        "Constraints are not scaled by `alpha`.",
+    )
+    alpha: float = parameter(Real(0), default=0.001, doc="Factor of the penalty.")
+    fit_intercept: bool = parameter(
+        Boolean(), default=True, doc="Whether to fit b, which is never penalised; otherwise it is zero."
+    )
+    solver: str = parameter(
+        Choice("auto", "irls", "fista", "dual"),
+        default="auto",
+        doc='- "irls": Newton\'s method as reweighted least squares; for l1, l2, elastic net and smooth penalties;\n'
+        '- "fista": accelerated proximal gradients; for every penalty, and without a Hessian;\n'
+        '- "dual": coordinate ascent in the dual, for l2 penalties, losses of lines and parabolas (hinge, '
+        "absolute, their squares...) and the logistic loss of two classes; rows in memory, columns of like "
+        "scale;\n"
+        '- "auto": "dual" for losses with corners and over 200 parameters; else "irls" where it can be and '
+        'there are up to 500; else "fista". ``solver_used_`` says which.',
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        doc="Weights of the classes, for losses of labels.",
+    )
+    max_iter: int = parameter(Integer(0), default=1000, doc="The most steps.")
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="The fit ends when the duality gap is at most this share of J at zero coefficients; where there is no "
+        "gap, when the optimality conditions hold to this share of what they were there.",
+    )
+    warm_start: bool = parameter(Boolean(), default=False, doc="Whether to start from the last fit's solution.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # One vector for regression, as in scikit-learn.

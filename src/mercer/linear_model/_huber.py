@@ -26,26 +26,6 @@ class HuberRegressor(SingleTarget, LinearRegressor):
     with s the ``sample_weight``, H(t) = t^2 for |t| <= epsilon and 2 epsilon |t| - epsilon^2 beyond. The scale makes
     the fit, and what counts as an outlier, independent of the units of y.
 
-    Parameters
-    ----------
-    epsilon : a number in [1, inf), default=1.35
-        How many scales off a row must be to count as an outlier; 1.35 keeps 95 % efficiency under Gaussian noise.
-    max_iter : an integer in [0, inf), default=100
-        The most steps.
-    alpha : a number in [0, inf), default=0.0001
-        Strength of the l2 penalty.
-    warm_start : a boolean, default=False
-        Whether to start from the last fit's solution.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    tol : a number in [0, inf), default=1e-05
-        The fit ends when the duality gap is at most this share of J; without a penalty, when no entry of the gradient
-        (per unit of weight and deviation of its column) is above it.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; results do not depend on it.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
@@ -86,12 +66,22 @@ class HuberRegressor(SingleTarget, LinearRegressor):
     (3.0, 1)
     """
 
-    epsilon: float = parameter(Real(1), default=1.35)
-    max_iter: int = parameter(Integer(0), default=100)
-    alpha: float = parameter(Real(0), default=0.0001)
-    warm_start: bool = parameter(Boolean(), default=False)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    tol: float = parameter(Real(0), default=1e-05)
+    epsilon: float = parameter(
+        Real(1),
+        default=1.35,
+        doc="How many scales off a row must be to count as an outlier; 1.35 keeps 95 % efficiency under Gaussian "
+        "noise.",
+    )
+    max_iter: int = parameter(Integer(0), default=100, doc="The most steps.")
+    alpha: float = parameter(Real(0), default=0.0001, doc="Strength of the l2 penalty.")
+    warm_start: bool = parameter(Boolean(), default=False, doc="Whether to start from the last fit's solution.")
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
+    tol: float = parameter(
+        Real(0),
+        default=1e-05,
+        doc="The fit ends when the duality gap is at most this share of J; without a penalty, when no entry of the "
+        "gradient (per unit of weight and deviation of its column) is above it.",
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {

@@ -32,27 +32,6 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     with s the ``sample_weight``, S their sum, and the pinball loss p(r) = quantile r for r > 0, (quantile - 1) r else.
     The share of targets below the plane is then `quantile`, but for the few rows that lie on it.
 
-    Parameters
-    ----------
-    quantile : a number in (0, 1), default=0.5
-        Which quantile; 0.5 is the median.
-    alpha : a number in [0, inf), default=1.0
-        Strength of the l1 penalty.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    solver : one of 'highs-ds', 'highs-ipm', 'highs', 'interior-point', 'revised simplex', default='highs'
-        - "highs": find the plane roughly, then solve a linear programme of the rows near it, exactly, by the simplex
-          method of HiGHS; rows in any place;
-        - "highs-ds", "highs-ipm": one linear programme of all rows, by the simplex or the interior-point method of
-          HiGHS; rows in memory;
-        - "interior-point", "revised simplex": an error; SciPy has them no more.
-    solver_options : an instance of dict or None, default=None
-        Options of :func:`scipy.optimize.linprog`; with any, one linear programme of all rows is solved.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; results do not depend on it.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
@@ -92,13 +71,23 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     0.802
     """
 
-    quantile: float = parameter(Real(0, 1, "neither"), default=0.5)
-    alpha: float = parameter(Real(0), default=1.0)
-    fit_intercept: bool = parameter(Boolean(), default=True)
+    quantile: float = parameter(Real(0, 1, "neither"), default=0.5, doc="Which quantile; 0.5 is the median.")
+    alpha: float = parameter(Real(0), default=1.0, doc="Strength of the l1 penalty.")
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
     solver: str = parameter(
-        Choice("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"), default="highs"
+        Choice("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"),
+        default="highs",
+        doc='- "highs": find the plane roughly, then solve a linear programme of the rows near it, exactly, by the '
+        "simplex method of HiGHS; rows in any place;\n"
+        '- "highs-ds", "highs-ipm": one linear programme of all rows, by the simplex or the interior-point '
+        "method of HiGHS; rows in memory;\n"
+        '- "interior-point", "revised simplex": an error; SciPy has them no more.',
     )
-    solver_options: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    solver_options: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(),
+        default=None,
+        doc="Options of :func:`scipy.optimize.linprog`; with any, one linear programme of all rows is solved.",
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     @fitting

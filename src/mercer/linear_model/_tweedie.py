@@ -17,29 +17,9 @@ from mercer._source.namespace import to_numpy
 from mercer.errors import ParameterError
 from mercer.linear_model._generalized import Predicted
 
+# What the three classes say alike.
 SHARED = {
-    "parameters": """alpha : a number in [0, inf), default=1.0
-        Strength of the penalty alpha |w|^2 / 2.
-    fit_intercept : a boolean, default=True
-        Whether to fit b, which is never penalised; otherwise it is zero.""",
-    "limits": """solver : one of 'lbfgs', 'newton-cholesky', default='lbfgs'
-        scikit-learn's names of methods. Either takes Newton steps up to 500 columns; beyond, "lbfgs" takes accelerated
-        gradients, which need no Hessian. ``solver_used_`` says which.
-    max_iter : an integer in [1, inf), default=100
-        The most steps.
-    tol : a number in (0, inf), default=0.0001
-        The fit ends when the optimality conditions hold to this share of what they were at zero coefficients; where
-        there is a duality gap, when that is at most the square of this share of the objective there.
-    warm_start : a boolean, default=False
-        Whether to start from the last fit's solution.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line per step.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; results do not depend on it.
-
-    Attributes
+    "fitted": """Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         w.
@@ -62,19 +42,31 @@ SHARED = {
     References
     ----------
     P. McCullagh and J. A. Nelder, Generalized Linear Models, 1989. B. Jorgensen, Exponential dispersion models,
-    1987.""",
+    1987."""
 }
 
 
 class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
     """Base of regressors that minimise a mean half deviance plus an l2 penalty."""
 
-    alpha: float = parameter(Real(0), default=1.0)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    solver: str = parameter(Choice("lbfgs", "newton-cholesky"), default="lbfgs")
-    max_iter: int = parameter(Integer(1), default=100)
-    tol: float = parameter(Real(0, np.inf, "neither"), default=1e-4)
-    warm_start: bool = parameter(Boolean(), default=False)
+    alpha: float = parameter(Real(0), default=1.0, doc="Strength of the penalty alpha |w|^2 / 2.")
+    fit_intercept: bool = parameter(
+        Boolean(), default=True, doc="Whether to fit b, which is never penalised; otherwise it is zero."
+    )
+    solver: str = parameter(
+        Choice("lbfgs", "newton-cholesky"),
+        default="lbfgs",
+        doc='scikit-learn\'s names of methods. Either takes Newton steps up to 500 columns; beyond, "lbfgs" takes '
+        "accelerated gradients, which need no Hessian. ``solver_used_`` says which.",
+    )
+    max_iter: int = parameter(Integer(1), default=100, doc="The most steps.")
+    tol: float = parameter(
+        Real(0, np.inf, "neither"),
+        default=1e-4,
+        doc="The fit ends when the optimality conditions hold to this share of what they were at zero coefficients; "
+        "where there is a duality gap, when that is at most the square of this share of the objective there.",
+    )
+    warm_start: bool = parameter(Boolean(), default=False, doc="Whether to start from the last fit's solution.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
 
     @property
@@ -194,10 +186,7 @@ class PoissonRegressor(DevianceRegressor):
     with s the weights of the rows and S their sum, and predicts exp(z). The certificate is a duality gap where alpha is
     positive.
 
-    Parameters
-    ----------
-    %(parameters)s
-    %(limits)s
+    %(fitted)s
 
     Examples
     --------
@@ -224,10 +213,7 @@ class GammaRegressor(DevianceRegressor):
     with s the weights of the rows and S their sum, and predicts exp(z). The certificate is a duality gap where alpha is
     positive.
 
-    Parameters
-    ----------
-    %(parameters)s
-    %(limits)s
+    %(fitted)s
 
     Examples
     --------
@@ -254,15 +240,7 @@ class TweedieRegressor(DevianceRegressor):
     The certificate is a duality gap for powers 0, 1 and 2 where alpha is positive; else it says how far the optimality
     conditions are from holding, for powers outside of [1, 2] those of a local minimum.
 
-    Parameters
-    ----------
-    power : a number in (-inf, inf), default=0.0
-        p: 0 is the normal law, 1 Poisson's, 2 gamma, 3 the inverse Gaussian; between 1 and 2 are sums of amounts, of
-        which there may be none. No law has a power between 0 and 1.
-    %(parameters)s
-    link : one of 'auto', 'identity', 'log', default='auto'
-        g: "auto" is "identity" for powers up to 0 and "log" above. "identity" goes with power 0 only.
-    %(limits)s
+    %(fitted)s
 
     Examples
     --------
@@ -273,8 +251,19 @@ class TweedieRegressor(DevianceRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    power: float = parameter(Real(), default=0.0)
-    link: str = parameter(Choice("auto", "identity", "log"), default="auto", after="fit_intercept")
+
+    power: float = parameter(
+        Real(),
+        default=0.0,
+        doc="p: 0 is the normal law, 1 Poisson's, 2 gamma, 3 the inverse Gaussian; between 1 and 2 are sums of any "
+        "number of amounts, or of none. No law has a power between 0 and 1.",
+    )
+    link: str = parameter(
+        Choice("auto", "identity", "log"),
+        default="auto",
+        after="fit_intercept",
+        doc='g: "auto" is "identity" for powers up to 0 and "log" above. "identity" goes with power 0 only.',
+    )
 
     @property
     def _takes_positive(self) -> bool:

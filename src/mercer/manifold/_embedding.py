@@ -47,7 +47,7 @@ class EigenMapState:
 class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of maps whose coordinates are eigenvectors of one matrix."""
 
-    n_components: int = parameter(Integer(1), default=2)
+    n_components: int = parameter(Integer(1), default=2, doc="Coordinates of a row.")
 
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {

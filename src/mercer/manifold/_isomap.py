@@ -45,33 +45,6 @@ class Isomap(EigenMap):
     Each row is joined to its nearest rows; the distance of two rows is the length of the shortest path between them,
     which follows the surface on which the rows lie. :class:`ClassicalMDS` of these distances gives the coordinates.
 
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf) or None, default=5
-        Nearest rows that a row is joined to; None with `radius`.
-    radius : a number in [0, inf) or None, default=None
-        A row is joined to all rows within this distance, in the place of `n_neighbors`.
-    n_components : an integer in [1, inf), default=2
-        Coordinates of a row.
-    eigen_solver : one of 'auto', 'arpack', 'dense', default='auto'
-        Lanczos' method, or a dense decomposition; 'auto' takes the second up to 200 rows.
-    tol : a number in [0, inf), default=0
-        Of Lanczos' method; 0 means machine precision.
-    max_iter : an integer in [1, inf) or None, default=None
-        Most iterations of Lanczos' method.
-    path_method : one of 'auto', 'FW', 'D', default='auto'
-        How shortest paths are found: by Floyd and Warshall's method or by Dijkstra's; 'auto' chooses by size.
-    neighbors_algorithm : one of 'auto', 'brute', 'kd_tree', 'ball_tree', default='auto'
-        Has no effect: the search is exact in any case.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    metric : a string or a callable, default='minkowski'
-        The distance between rows, or ``"precomputed"``.
-    p : a number in [1, inf), default=2
-        Of Minkowski's metric.
-    metric_params : a dictionary or None, default=None
-        Further arguments of the metric.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -111,17 +84,40 @@ class Isomap(EigenMap):
     True
     """
 
-    n_neighbors: int | None = parameter(Integer(1) | Nothing(), default=5)
-    radius: float | None = parameter(Real(0) | Nothing(), default=None)
-    eigen_solver: str = parameter(Choice("auto", "arpack", "dense"), default="auto", after="n_components")
-    tol: float = parameter(Real(0), default=0)
-    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
-    path_method: str = parameter(Choice("auto", "FW", "D"), default="auto")
-    neighbors_algorithm: str = parameter(Choice("auto", "brute", "kd_tree", "ball_tree"), default="auto")
+    n_neighbors: int | None = parameter(
+        Integer(1) | Nothing(), default=5, doc="Nearest rows that a row is joined to; None with `radius`."
+    )
+    radius: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="A row is joined to all rows within this distance, in the place of `n_neighbors`.",
+    )
+    eigen_solver: str = parameter(
+        Choice("auto", "arpack", "dense"),
+        default="auto",
+        after="n_components",
+        doc="Lanczos' method, or a dense decomposition; 'auto' takes the second up to 200 rows.",
+    )
+    tol: float = parameter(Real(0), default=0, doc="Of Lanczos' method; 0 means machine precision.")
+    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None, doc="Most iterations of Lanczos' method.")
+    path_method: str = parameter(
+        Choice("auto", "FW", "D"),
+        default="auto",
+        doc="How shortest paths are found: by Floyd and Warshall's method or by Dijkstra's; 'auto' chooses by size.",
+    )
+    neighbors_algorithm: str = parameter(
+        Choice("auto", "brute", "kd_tree", "ball_tree"),
+        default="auto",
+        doc="Has no effect: the search is exact in any case.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    metric: Any = parameter(Text() | Function(), default="minkowski")
-    p: float = parameter(Real(1), default=2)
-    metric_params: dict[str, Any] | None = parameter(Parameters() | Nothing(), default=None)
+    metric: Any = parameter(
+        Text() | Function(), default="minkowski", doc='The distance between rows, or ``"precomputed"``.'
+    )
+    p: float = parameter(Real(1), default=2, doc="Of Minkowski's metric.")
+    metric_params: dict[str, Any] | None = parameter(
+        Parameters() | Nothing(), default=None, doc="Further arguments of the metric."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dist_matrix_": floats("rows, rows"),

@@ -31,33 +31,6 @@ class LocallyLinearEmbedding(EigenMap):
     matrices M: several weights for each row (``"modified"``), squared second derivatives (``"hessian"``), and
     coordinates in the tangent plane of each neighbourhood (``"ltsa"``).
 
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf), default=5
-        Nearest rows of a row.
-    n_components : an integer in [1, inf), default=2
-        Coordinates of a row.
-    reg : a number in [0, inf), default=0.001
-        Ridge of the weights, times the trace of the local products.
-    eigen_solver : one of 'auto', 'arpack', 'dense', default='auto'
-        Lanczos' method with a factorisation of M, or a dense decomposition; 'auto' takes the second up to 200 rows.
-    tol : a number in [0, inf), default=1e-06
-        Of Lanczos' method.
-    max_iter : an integer in [1, inf), default=100
-        Most iterations of Lanczos' method.
-    method : one of 'standard', 'hessian', 'modified', 'ltsa', default='standard'
-        The matrix M.
-    hessian_tol : a number in [0, inf), default=0.0001
-        Of ``method="hessian"``: sums below this are not divided by.
-    modified_tol : a number in [0, inf), default=1e-12
-        Of ``method="modified"``: a reflection shorter than this is left out.
-    neighbors_algorithm : one of 'auto', 'brute', 'kd_tree', 'ball_tree', default='auto'
-        Has no effect: the search is exact in any case.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Has no effect: the first vector of Lanczos' method is always the same.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -98,16 +71,33 @@ class LocallyLinearEmbedding(EigenMap):
     True
     """
 
-    n_neighbors: int = parameter(Integer(1), default=5)
-    reg: float = parameter(Real(0), default=1e-3, after="n_components")
-    eigen_solver: str = parameter(Choice("auto", "arpack", "dense"), default="auto")
-    tol: float = parameter(Real(0), default=1e-6)
-    max_iter: int = parameter(Integer(1), default=100)
-    method: str = parameter(Choice("standard", "hessian", "modified", "ltsa"), default="standard")
-    hessian_tol: float = parameter(Real(0), default=1e-4)
-    modified_tol: float = parameter(Real(0), default=1e-12)
-    neighbors_algorithm: str = parameter(Choice("auto", "brute", "kd_tree", "ball_tree"), default="auto")
-    random_state: Any = parameter(Seed(), default=None)
+    n_neighbors: int = parameter(Integer(1), default=5, doc="Nearest rows of a row.")
+    reg: float = parameter(
+        Real(0), default=1e-3, after="n_components", doc="Ridge of the weights, times the trace of the local products."
+    )
+    eigen_solver: str = parameter(
+        Choice("auto", "arpack", "dense"),
+        default="auto",
+        doc="Lanczos' method with a factorisation of M, or a dense decomposition; 'auto' takes the second up to 200 "
+        "rows.",
+    )
+    tol: float = parameter(Real(0), default=1e-6, doc="Of Lanczos' method.")
+    max_iter: int = parameter(Integer(1), default=100, doc="Most iterations of Lanczos' method.")
+    method: str = parameter(Choice("standard", "hessian", "modified", "ltsa"), default="standard", doc="The matrix M.")
+    hessian_tol: float = parameter(
+        Real(0), default=1e-4, doc='Of ``method="hessian"``: sums below this are not divided by.'
+    )
+    modified_tol: float = parameter(
+        Real(0), default=1e-12, doc='Of ``method="modified"``: a reflection shorter than this is left out.'
+    )
+    neighbors_algorithm: str = parameter(
+        Choice("auto", "brute", "kd_tree", "ball_tree"),
+        default="auto",
+        doc="Has no effect: the search is exact in any case.",
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, doc="Has no effect: the first vector of Lanczos' method is always the same."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = EigenMap._law_exceptions | {

@@ -43,27 +43,6 @@ class SpectralEmbedding(EigenMap):
     and are :math:`D^{-1/2}` times the eigenvectors of :math:`L = I - D^{-1/2} A D^{-1/2}` with the least eigenvalues,
     without the first one, which is constant.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Coordinates of a row.
-    affinity : one of 'nearest_neighbors', 'rbf', 'precomputed', 'precomputed_nearest_neighbors' or a callable,
-        default='nearest_neighbors'
-        The graph: nearest rows, Gaussian kernels, given affinities, given distances, or a function of the rows.
-    gamma : a number in [0, inf) or None, default=None
-        Of Gaussian kernels; None means 1 / d.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Has no effect: the first vector of the solver is always the same.
-    eigen_solver : one of 'arpack', 'lobpcg', 'amg', 'dense' or None, default=None
-        'arpack' is Lanczos' method with a factorisation; 'lobpcg' stands for the same, and 'amg' is not here. None
-        takes a dense decomposition up to 200 rows.
-    eigen_tol : a number in [0, inf) or one of 'auto', default='auto'
-        Of Lanczos' method; 'auto' means machine precision.
-    n_neighbors : an integer in [1, inf) or None, default=None
-        Nearest rows of a row, itself counted; None means a tenth of the rows.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -109,12 +88,26 @@ class SpectralEmbedding(EigenMap):
     affinity: Any = parameter(
         Choice("nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors") | Function(),
         default="nearest_neighbors",
+        doc="The graph: nearest rows, Gaussian kernels, given affinities, given distances, or a function of the rows.",
     )
-    gamma: float | None = parameter(Real(0) | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    eigen_solver: str | None = parameter(Choice("arpack", "lobpcg", "amg", "dense") | Nothing(), default=None)
-    eigen_tol: Any = parameter(Real(0) | Choice("auto"), default="auto")
-    n_neighbors: int | None = parameter(Integer(1) | Nothing(), default=None)
+    gamma: float | None = parameter(Real(0) | Nothing(), default=None, doc="Of Gaussian kernels; None means 1 / d.")
+    random_state: Any = parameter(
+        Seed(), default=None, doc="Has no effect: the first vector of the solver is always the same."
+    )
+    eigen_solver: str | None = parameter(
+        Choice("arpack", "lobpcg", "amg", "dense") | Nothing(),
+        default=None,
+        doc="'arpack' is Lanczos' method with a factorisation; 'lobpcg' stands for the same, and 'amg' is not here. "
+        "None takes a dense decomposition up to 200 rows.",
+    )
+    eigen_tol: Any = parameter(
+        Real(0) | Choice("auto"), default="auto", doc="Of Lanczos' method; 'auto' means machine precision."
+    )
+    n_neighbors: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Nearest rows of a row, itself counted; None means a tenth of the rows.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {

@@ -94,36 +94,6 @@ class BernoulliMixture(MixtureModel):
     by expectation maximisation: columns are independent within a component (latent classes). The second term is the log
     of a Beta prior, which keeps probabilities away from zero and one; the objective never falls.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of components, k.
-    alpha : a number in [0, inf), default=0.01
-        Ones and zeros added to those counted in each column of each component.
-    binarize : a number in (-inf, inf) or None, default=0.0
-        Values above it count as ones, others as zeros; None for rows that hold zeros and ones alone.
-    tol : a number in [0, inf), default=0.001
-        A run ends when the objective, per unit of weight, changes by less.
-    max_iter : an integer in [0, inf), default=100
-        Most iterations of one run.
-    n_init : an integer in [1, inf), default=1
-        Runs from different first components; the best run is kept.
-    init_params : one of 'kmeans', 'k-means++', 'random', 'random_from_data', default='kmeans'
-        The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn far from one
-        another or at random, or of rows shared out at random.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first components and of ``sample``.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print the objective; above 1 also its change.
-    verbose_interval : an integer in [1, inf), default=10
-        Iterations between two lines.
-    assignment : one of 'soft', 'hard', default='soft'
-        Hard EM gives each row to its most probable component alone.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     weights_, probabilities_ : arrays of shape (k,), (k, d)
@@ -160,8 +130,21 @@ class BernoulliMixture(MixtureModel):
     [0.333, 1.0]
     """
 
-    alpha: float = parameter(Real(0), default=0.01)
-    binarize: float | None = parameter(Real() | Nothing(), default=0.0)
+    alpha: float = parameter(
+        Real(0), default=0.01, doc="Ones and zeros added to those counted in each column of each component."
+    )
+    binarize: float | None = parameter(
+        Real() | Nothing(),
+        default=0.0,
+        doc="Values above it count as ones, others as zeros; None for rows that hold zeros and ones alone.",
+    )
+
+    _documents = {
+        "tol": "A run ends when the objective, per unit of weight, changes by less.",
+        "n_init": "Runs from different first components; the best run is kept.",
+        "verbose": "Whether to print the objective; above 1 also its change.",
+        "assignment": "Hard EM gives each row to its most probable component alone.",
+    }
 
     _sparse = "csr"
     _check_exceptions: ClassVar[dict[str, str]] = MixtureModel._check_exceptions | {

@@ -46,45 +46,6 @@ class GaussianMixture(GaussianParts):
     by expectation maximisation: share each row out to the components in proportion to :math:`\tau_k \mathcal{N}(x_i;
     \mu_k, \Sigma_k)`, take shares, means and covariances of the rows so shared out, repeat. The likelihood never falls.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        The number of components, k.
-    covariance_type : one of 'full', 'tied', 'diag', 'spherical', default='full'
-        A covariance for each component, one for all, a variance for each column, or one variance.
-    tol : a number in [0, inf), default=0.001
-        A run ends when the mean log-likelihood changes by less.
-    reg_covar : a number in [0, inf), default=1e-06
-        Added to every variance: without a floor the likelihood is unbounded, at a component that has shrunk to a point.
-    max_iter : an integer in [0, inf), default=100
-        Most iterations of one run.
-    n_init : an integer in [1, inf), default=1
-        Runs from different first components; the likeliest is kept.
-    init_params : one of 'kmeans', 'k-means++', 'random', 'random_from_data', default='kmeans'
-        The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn far from one
-        another or at random, or of rows shared out at random.
-    weights_init : an array-like or None, default=None
-        First shares.
-    means_init : an array-like or None, default=None
-        First means; what is not given besides is taken from the rows nearest to each.
-    precisions_init : an array-like or None, default=None
-        First inverse covariances.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first components and of ``sample``.
-    warm_start : a boolean, default=False
-        Whether a further ``fit`` goes on from the components of the last.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print the log-likelihood; above 1 also its change.
-    verbose_interval : an integer in [1, inf), default=10
-        Iterations between two lines.
-    assignment : one of 'soft', 'hard', default='soft'
-        Hard EM gives each row to its most probable component alone; it climbs the likelihood of rows and labels
-        together.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     weights_, means_ : arrays of shape (k,), (k, d)
@@ -137,12 +98,41 @@ class GaussianMixture(GaussianParts):
     0.5
     """
 
-    covariance_type: str = parameter(Choice("full", "tied", "diag", "spherical"), default="full")
-    reg_covar: float = parameter(Real(0), default=1e-6, after="tol")
-    weights_init: Any = parameter(ArrayRule() | Nothing(), default=None, after="init_params")
-    means_init: Any = parameter(ArrayRule() | Nothing(), default=None)
-    precisions_init: Any = parameter(ArrayRule() | Nothing(), default=None)
-    warm_start: bool = parameter(Boolean(), default=False, after="random_state")
+    covariance_type: str = parameter(
+        Choice("full", "tied", "diag", "spherical"),
+        default="full",
+        doc="A covariance for each component, one for all, a variance for each column, or one variance.",
+    )
+    reg_covar: float = parameter(
+        Real(0),
+        default=1e-6,
+        after="tol",
+        doc="Added to every variance: without a floor the likelihood is unbounded, at a component that has shrunk "
+        "to a point.",
+    )
+    weights_init: Any = parameter(ArrayRule() | Nothing(), default=None, after="init_params", doc="First shares.")
+    means_init: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="First means; what is not given besides is taken from the rows nearest to each.",
+    )
+    precisions_init: Any = parameter(ArrayRule() | Nothing(), default=None, doc="First inverse covariances.")
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        after="random_state",
+        doc="Whether a further ``fit`` goes on from the components of the last.",
+    )
+
+    _documents = {
+        "tol": "A run ends when the mean log-likelihood changes by less.",
+        "n_init": "Runs from different first components; the likeliest is kept.",
+        "verbose": "Whether to print the log-likelihood; above 1 also its change.",
+        "assignment": (
+            "Hard EM gives each row to its most probable component alone; it climbs the likelihood of rows and "
+            "labels together."
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("components"),

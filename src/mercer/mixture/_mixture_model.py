@@ -92,14 +92,19 @@ class Densities(Statistic):
 class MixtureModel(DensityMixin, LimitedEstimator):
     """A density that is a weighted sum of component densities."""
 
-    n_components: int = parameter(Integer(1), default=1, kw_only=False)
+    n_components: int = parameter(Integer(1), default=1, kw_only=False, doc="The number of components, k.")
     tol: float = parameter(Real(0), default=1e-3)
-    max_iter: int = parameter(Integer(0), default=100)
+    max_iter: int = parameter(Integer(0), default=100, doc="Most iterations of one run.")
     n_init: int = parameter(Integer(1), default=1)
-    init_params: str = parameter(Choice("kmeans", "k-means++", "random", "random_from_data"), default="kmeans")
-    random_state: Any = parameter(Seed(), default=None)
+    init_params: str = parameter(
+        Choice("kmeans", "k-means++", "random", "random_from_data"),
+        default="kmeans",
+        doc="The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn "
+        "far from one another or at random, or of rows shared out at random.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first components and of ``sample``.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    verbose_interval: int = parameter(Integer(1), default=10)
+    verbose_interval: int = parameter(Integer(1), default=10, doc="Iterations between two lines.")
     assignment: str = parameter(Choice("soft", "hard"), default="soft")
 
     _places = ("memory", "file", "stream", "dask", "device")

@@ -28,21 +28,6 @@ class BernoulliNB(DiscreteNB):
     with a 1: the mean of a Beta(alpha, alpha) posterior. Without smoothing a class that never had a 1 in a column
     cannot have a row that has: its score is minus infinity.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf) or an array-like, default=1.0
-        Pseudo-count, or one for each column.
-    force_alpha : a boolean, default=True
-        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
-    binarize : a number in [0, inf) or None, default=0.0
-        Values above this are 1, others 0; None means that columns are 0 and 1 as they are.
-    fit_prior : a boolean, default=True
-        Whether priors are the classes' shares of the rows; otherwise they are equal.
-    class_prior : an array-like or None, default=None
-        Priors in the order of the sorted labels; None leaves it to `fit_prior`.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -78,7 +63,12 @@ class BernoulliNB(DiscreteNB):
     array([[0.18, 0.82]])
     """
 
-    binarize: float | None = parameter(Real(0) | Nothing(), default=0.0, after="force_alpha")
+    binarize: float | None = parameter(
+        Real(0) | Nothing(),
+        default=0.0,
+        after="force_alpha",
+        doc="Values above this are 1, others 0; None means that columns are 0 and 1 as they are.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),

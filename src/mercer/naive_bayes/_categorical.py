@@ -33,21 +33,6 @@ class CategoricalNB(DiscreteNB):
     with q_kjc = (N_kjc + alpha) / (N_k + alpha m_j), N_kjc of the N_k rows of class k having category c of the m_j
     categories of column j: the mean of a Dirichlet posterior.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf), default=1.0
-        Pseudo-count of each category.
-    force_alpha : a boolean, default=True
-        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
-    fit_prior : a boolean, default=True
-        Whether priors are the classes' shares of the rows; otherwise they are equal.
-    class_prior : an array-like or None, default=None
-        Priors in the order of the sorted labels; None leaves it to `fit_prior`.
-    min_categories : an integer in [1, inf) or an array-like or None, default=None
-        How many categories a column has at least, or each column; None means as many as the rows have.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -86,8 +71,13 @@ class CategoricalNB(DiscreteNB):
     array([[0.4, 0.6]])
     """
 
-    alpha: float = parameter(Real(0), default=1.0)
-    min_categories: Any = parameter(Integer(1) | ArrayRule() | Nothing(), default=None, after="class_prior")
+    alpha: float = parameter(Real(0), default=1.0, doc="Pseudo-count of each category.")
+    min_categories: Any = parameter(
+        Integer(1) | ArrayRule() | Nothing(),
+        default=None,
+        after="class_prior",
+        doc="How many categories a column has at least, or each column; None means as many as the rows have.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),

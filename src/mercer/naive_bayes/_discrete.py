@@ -40,10 +40,20 @@ class SmoothedCounts:
 class DiscreteNB(NaiveBayes):
     """A naive Bayes classifier made of counts, smoothed by alpha."""
 
-    alpha: Any = parameter(Real(0) | ArrayRule(), default=1.0)
-    force_alpha: bool = parameter(Boolean(), default=True)
-    fit_prior: bool = parameter(Boolean(), default=True)
-    class_prior: Any = parameter(ArrayRule() | Nothing(), default=None)
+    alpha: Any = parameter(Real(0) | ArrayRule(), default=1.0, doc="Pseudo-count, or one for each column.")
+    force_alpha: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.",
+    )
+    fit_prior: bool = parameter(
+        Boolean(), default=True, doc="Whether priors are the classes' shares of the rows; otherwise they are equal."
+    )
+    class_prior: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="Priors in the order of the sorted labels; None leaves it to `fit_prior`.",
+    )
 
     _accepts_sparse: ClassVar[Any] = "csr"
     class_log_prior_: Any = attribute()

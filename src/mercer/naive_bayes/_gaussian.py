@@ -45,15 +45,6 @@ class GaussianNB(NaiveBayes):
     with P_k the priors (``class_prior_``), m the class means (``theta_``) and v the class variances plus epsilon
     (``var_``, ``epsilon_``).
 
-    Parameters
-    ----------
-    priors : an array-like or None, default=None
-        P_k in the order of the sorted labels; None means the classes' shares of the rows.
-    var_smoothing : a number in [0, inf), default=1e-09
-        epsilon is this share of the largest variance of a column over all rows.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     theta_, var_ : ndarray of shape (n_classes, n_features)
@@ -88,8 +79,14 @@ class GaussianNB(NaiveBayes):
     0.96
     """
 
-    priors: Any = parameter(ArrayRule() | Nothing(), default=None)
-    var_smoothing: float = parameter(Real(0), default=1e-09)
+    priors: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="P_k in the order of the sorted labels; None means the classes' shares of the rows.",
+    )
+    var_smoothing: float = parameter(
+        Real(0), default=1e-09, doc="epsilon is this share of the largest variance of a column over all rows."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),

@@ -24,19 +24,6 @@ class MultinomialNB(DiscreteNB):
     with q_kj = (N_kj + alpha_j) / sum_j (N_kj + alpha_j) and N_kj the total of column j over the rows of class k: the
     mean of a Dirichlet posterior. Fractions, such as tf-idf weights, are taken like counts.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf) or an array-like, default=1.0
-        Pseudo-count, or one for each column.
-    force_alpha : a boolean, default=True
-        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
-    fit_prior : a boolean, default=True
-        Whether priors are the classes' shares of the rows; otherwise they are equal.
-    class_prior : an array-like or None, default=None
-        Priors in the order of the sorted labels; None leaves it to `fit_prior`.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -133,21 +120,6 @@ class ComplementNB(DiscreteNB):
     with N_kj the total of column j over the rows of class k and T_j over all rows. A row x belongs to the class of
     largest sum_j x_j w_kj: the one whose complement it fits least.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf) or an array-like, default=1.0
-        Pseudo-count, or one for each column.
-    force_alpha : a boolean, default=True
-        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
-    fit_prior : a boolean, default=True
-        Only used where there is a single class.
-    class_prior : an array-like or None, default=None
-        Only used where there is a single class.
-    norm : a boolean, default=False
-        Whether weights are divided by their sum over columns.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -185,7 +157,14 @@ class ComplementNB(DiscreteNB):
     ['cheap']
     """
 
-    norm: bool = parameter(Boolean(), default=False, after="class_prior")
+    norm: bool = parameter(
+        Boolean(), default=False, after="class_prior", doc="Whether weights are divided by their sum over columns."
+    )
+
+    _documents = {
+        "fit_prior": "Only used where there is a single class.",
+        "class_prior": "Only used where there is a single class.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),

@@ -54,18 +54,6 @@ class HistogramDensity(Estimator):
     of cells (``n_cells_``) and additive `smoothing` :math:`\alpha`. Without smoothing it is the most likely of all
     densities that are constant in the cells, and zero in those without rows; outside of the box it is zero always.
 
-    Parameters
-    ----------
-    bins : an integer in [1, 65535] or one of 'auto' or an array-like, default='auto'
-        Bins of each column: a number, a number for each, or a list with the edges for each. ``'auto'`` cuts columns to
-        Scott's width :math:`3.49\, \sigma_j W^{-1/(d+2)}`, or as many quantiles.
-    strategy : one of 'uniform', 'quantile', default='uniform'
-        Whether the bins of a column have equal widths, or equal weights.
-    smoothing : a number in [0, inf), default=0.0
-        Added to the weight of every cell, the empty ones too.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     edges_ : list of ndarray
@@ -103,10 +91,18 @@ class HistogramDensity(Estimator):
     """
 
     bins: int | str | Any = parameter(
-        Integer(1, MOST_BINS) | Choice("auto") | ArrayRule(), default="auto", kw_only=False
+        Integer(1, MOST_BINS) | Choice("auto") | ArrayRule(),
+        default="auto",
+        kw_only=False,
+        doc="Bins of each column: a number, a number for each, or a list with the edges for each. ``'auto'`` cuts "
+        r"columns to Scott's width :math:`3.49\, \sigma_j W^{-1/(d+2)}`, or as many quantiles.",
     )
-    strategy: str = parameter(Choice("uniform", "quantile"), default="uniform")
-    smoothing: float = parameter(Real(0), default=0.0)
+    strategy: str = parameter(
+        Choice("uniform", "quantile"),
+        default="uniform",
+        doc="Whether the bins of a column have equal widths, or equal weights.",
+    )
+    smoothing: float = parameter(Real(0), default=0.0, doc="Added to the weight of every cell, the empty ones too.")
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")

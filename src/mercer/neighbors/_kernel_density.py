@@ -47,46 +47,6 @@ class KernelDensity(LimitedEstimator):
     (high variance), large ones flatten everything (high bias); ``'cross_validation'`` finds the one at which rows that
     are left out are most likely.
 
-    Parameters
-    ----------
-    bandwidth : a number in (0, inf) or one of 'normal_reference', 'cross_validation', 'scott', 'silverman' or an
-        array-like, default=1.0
-        h; an array has one for each column. ``'normal_reference'`` is :math:`s_j (W (d + 2) / 4)^{-1/(d+4)}` for each
-        column j of standard deviation :math:`s_j` (the root mean variance for constant ones): the rule for rows of
-        any scale. ``'cross_validation'`` maximises
-        :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where row i and all its repetitions are left out. ``'scott'``,
-        :math:`W^{-1/(d+4)}`, and ``'silverman'``, :math:`(W (d + 2) / 4)^{-1/(d+4)}`, are what scikit-learn has under
-        these names: they do not look at the rows, suit columns of unit variance alone, and warn for others.
-    algorithm : one of 'kd_tree', 'ball_tree', 'auto', 'grid', 'brute', default='auto'
-        How sums are taken; all keep `rtol` and `atol`. Both trees are one here: boxes around rows, and far boxes are
-        not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a lattice, made once by
-        ``fit``; it needs an `rtol` or an `atol`. ``'brute'`` meets every row. ``'auto'`` takes the grid where that is
-        the fastest, else the tree.
-    kernel : one of 'gaussian', 'tophat', 'epanechnikov', 'exponential', 'linear', 'cosine', default='gaussian'
-        The profile k.
-    metric : a string, default='euclidean'
-        Any metric of scikit-learn's trees. Those other than the Euclidean one meet every row.
-    atol : a number in [0, inf), default=0
-    rtol : a number in [0, inf), default=0
-        A density errs by at most `rtol` times itself plus `atol`. With both zero it is exact to rounding.
-    breadth_first : a boolean, default=True
-        Taken for compatibility: nearest nodes are always opened first.
-    leaf_size : an integer in [1, inf), default=40
-        Rows in a leaf of the tree, at least; fewer than twice as many.
-    metric_params : an instance of dict or None, default=None
-        Parameters of the metric.
-    n_held_out : an integer in [1, inf) or None, default=None
-        Rows that cross-validation leaves out in turn; None means each. Fewer are taken from leaves all over the tree,
-        and cost as much less.
-    tol : a number in [0, inf), default=0.01
-        To what log h is searched for by cross-validation.
-    max_iter : an integer in [1, inf), default=50
-        Most bandwidths that are tried.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which a search ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     bandwidth_ : float or ndarray of shape (d,)
@@ -133,18 +93,54 @@ class KernelDensity(LimitedEstimator):
     bandwidth: float | str | Any = parameter(
         Real(0, closed="neither") | Choice("normal_reference", "cross_validation", "scott", "silverman") | ArrayRule(),
         default=1.0,
+        doc="h; an array has one for each column. ``'normal_reference'`` is :math:`s_j (W (d + 2) / 4)^{-1/(d+4)}` "
+        "for each column j of standard deviation :math:`s_j` (the root mean variance for constant ones): the "
+        r"rule for rows of any scale. ``'cross_validation'`` maximises :math:`\sum_i w_i \log \hat "
+        "p_{-i}(x_i)`, where row i and all its repetitions are left out. ``'scott'``, :math:`W^{-1/(d+4)}`, and "
+        "``'silverman'``, :math:`(W (d + 2) / 4)^{-1/(d+4)}`, are what scikit-learn has under these names: they "
+        "do not look at the rows, suit columns of unit variance alone, and warn for others.",
     )
-    algorithm: str = parameter(Choice("kd_tree", "ball_tree", "auto", "grid", "brute"), default="auto")
-    kernel: str = parameter(Choice(*PROFILES), default="gaussian")
-    metric: str = parameter(Text(), default="euclidean")
-    atol: float = parameter(Real(0), default=0)
-    rtol: float = parameter(Real(0), default=0)
-    breadth_first: bool = parameter(Boolean(), default=True)
-    leaf_size: int = parameter(Integer(1), default=40)
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
-    n_held_out: int | None = parameter(Integer(1) | Nothing(), default=None)
-    tol: float = parameter(Real(0), default=0.01)
-    max_iter: int = parameter(Integer(1), default=50)
+    algorithm: str = parameter(
+        Choice("kd_tree", "ball_tree", "auto", "grid", "brute"),
+        default="auto",
+        doc="How sums are taken; all keep `rtol` and `atol`. Both trees are one here: boxes around rows, and far "
+        "boxes are not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a "
+        "lattice, made once by ``fit``; it needs an `rtol` or an `atol`. ``'brute'`` meets every row. "
+        "``'auto'`` takes the grid where that is the fastest, else the tree.",
+    )
+    kernel: str = parameter(Choice(*PROFILES), default="gaussian", doc="The profile k.")
+    metric: str = parameter(
+        Text(),
+        default="euclidean",
+        doc="Any metric of scikit-learn's trees. Those other than the Euclidean one meet every row.",
+    )
+    atol: float = parameter(Real(0), default=0, doc="The absolute error that `rtol` speaks of.")
+    rtol: float = parameter(
+        Real(0),
+        default=0,
+        doc="A density errs by at most `rtol` times itself plus `atol`. With both zero it is exact to rounding.",
+    )
+    breadth_first: bool = parameter(
+        Boolean(), default=True, doc="Taken for compatibility: nearest nodes are always opened first."
+    )
+    leaf_size: int = parameter(
+        Integer(1), default=40, doc="Rows in a leaf of the tree, at least; fewer than twice as many."
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(), default=None, doc="Parameters of the metric."
+    )
+    n_held_out: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rows that cross-validation leaves out in turn; None means each. Fewer are taken from leaves all over "
+        "the tree, and cost as much less.",
+    )
+    tol: float = parameter(Real(0), default=0.01, doc="To what log h is searched for by cross-validation.")
+    max_iter: int = parameter(Integer(1), default=50, doc="Most bandwidths that are tried.")
+
+    _documents = {
+        "max_time": "Seconds after which a search ends with what it has.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "bandwidth_": floats(" | columns", finite=True),

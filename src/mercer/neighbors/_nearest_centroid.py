@@ -48,19 +48,6 @@ class NearestCentroid(JointScores, ClassModel):
     the class whose centre is nearest. For two classes that is a plane half way between the means: the optimal decision
     between Gaussians of one spherical covariance.
 
-    Parameters
-    ----------
-    metric : one of 'euclidean', 'manhattan', default='euclidean'
-        How near a centre is.
-    shrink_threshold : a number in (0, inf) or None, default=None
-        Draws the centres to the mean of all rows, by this many standard errors in each column, which removes columns
-        that do not tell classes apart: nearest shrunken centroids.
-    priors : an array-like or one of 'empirical', 'uniform', default='uniform'
-        Class priors: the classes' shares of the rows, all equal, or given. Unless they are equal, rows are judged by
-        -|(x - c_k) / s|^2 + 2 log P_k with s the standard deviations within classes, column by column.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     centroids_ : ndarray of shape (n_classes, n_features)
@@ -106,9 +93,22 @@ class NearestCentroid(JointScores, ClassModel):
     0.927
     """
 
-    metric: str = parameter(Choice("euclidean", "manhattan"), default="euclidean", kw_only=False)
-    shrink_threshold: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
-    priors: Any = parameter(ArrayRule() | Choice("empirical", "uniform"), default="uniform")
+    metric: str = parameter(
+        Choice("euclidean", "manhattan"), default="euclidean", kw_only=False, doc="How near a centre is."
+    )
+    shrink_threshold: float | None = parameter(
+        Real(0, math.inf, "neither") | Nothing(),
+        default=None,
+        doc="Draws the centres to the mean of all rows, by this many standard errors in each column, which removes "
+        "columns that do not tell classes apart: nearest shrunken centroids.",
+    )
+    priors: Any = parameter(
+        ArrayRule() | Choice("empirical", "uniform"),
+        default="uniform",
+        doc="Class priors: the classes' shares of the rows, all equal, or given. Unless they are equal, rows are "
+        "judged by -|(x - c_k) / s|^2 + 2 log P_k with s the standard deviations within classes, column by "
+        "column.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "centroids_": floats("classes, columns"),

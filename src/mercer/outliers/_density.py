@@ -23,15 +23,6 @@ class DensityOutlier(OutlierDetector):
 
     The score of a row is the logarithm of the density there.
 
-    Parameters
-    ----------
-    density : an object with a method fit or None, default=None
-        What learns the density: a kernel or histogram density, a mixture, a density of :mod:`mercer.estimation`, a
-        distribution of SciPy, or an estimator of scikit-learn with ``score_samples``. None means
-        ``KernelDensity(bandwidth="normal_reference")``.
-    contamination : a number in (0, 0.5], default=0.1
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
-
     Attributes
     ----------
     density_ : object
@@ -63,7 +54,14 @@ class DensityOutlier(OutlierDetector):
     [1, -1]
     """
 
-    density: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    density: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="What learns the density: a kernel or histogram density, a mixture, a density of "
+        ":mod:`mercer.estimation`, a distribution of SciPy, or an estimator of scikit-learn with "
+        '``score_samples``. None means ``KernelDensity(bandwidth="normal_reference")``.',
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a kernel density, the default, keeps all rows"}
     density_: Any = attribute()

@@ -38,7 +38,9 @@ class OutlierDetector(Detector, Estimator):
     A subclass defines ``_learn``, which returns fitted attributes and the scores of the rows, and ``score_samples``.
     """
 
-    contamination: float = parameter(SHARE, default=0.1)
+    contamination: float = parameter(
+        SHARE, default=0.1, doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``."
+    )
 
     _objective_moves: ClassVar[str | None] = None
     training_scores_: Any = attribute()

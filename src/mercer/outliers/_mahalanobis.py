@@ -23,14 +23,6 @@ class MahalanobisOutlier(OutlierDetector):
 
     and the shares add up to the distance (:meth:`contributions`).
 
-    Parameters
-    ----------
-    covariance : an object with a method fit or None, default=None
-        What estimates m and C: an estimator of :mod:`mercer.covariance` or of scikit-learn. None means
-        ``MinCovDet(random_state=0)``, which outliers cannot move.
-    contamination : a number in (0, 0.5], default=0.1
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
-
     Attributes
     ----------
     covariance_ : object
@@ -64,7 +56,13 @@ class MahalanobisOutlier(OutlierDetector):
     [[17.8, -0.1]]
     """
 
-    covariance: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    covariance: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="What estimates m and C: an estimator of :mod:`mercer.covariance` or of scikit-learn. None means "
+        "``MinCovDet(random_state=0)``, which outliers cannot move.",
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "MinCovDet, the default, draws starts by the numbers of rows: another order gives other starts",

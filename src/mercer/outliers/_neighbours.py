@@ -26,27 +26,6 @@ class KNeighborsOutlier(OutlierDetector):
     nearest. It is global: a row of a thin cluster has a low score, however regular the cluster is. The local outlier
     factor (:class:`mercer.neighbors.LocalOutlierFactor`) compares with the distances of the neighbours instead.
 
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf), default=20
-        k; more than the size of a group of equal outliers, which else hide each other.
-    method : one of 'largest', 'mean', default='largest'
-        The distance to the k-th nearest row, or the mean distance to the k nearest.
-    contamination : a number in (0, 0.5], default=0.1
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`mercer.neighbors.NearestNeighbors`; changes no result.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
-    metric : the name of a metric or a callable, default='minkowski'
-        As in :class:`mercer.neighbors.NearestNeighbors`, for rows; distances that are given need no detector by rows.
-    p : a number in (0, inf), default=2
-        The exponent of Minkowski's metric: 2 is the Euclidean one.
-    metric_params : an instance of dict or None, default=None
-        Parameters of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     rows_ : ndarray of shape (n_samples, n_features)
@@ -78,13 +57,36 @@ class KNeighborsOutlier(OutlierDetector):
     ([-1.0, -1.0, -2.0, -6.0], [1, -1])
     """
 
-    n_neighbors: int = parameter(Integer(1), default=20, kw_only=False)
-    method: str = parameter(Choice("largest", "mean"), default="largest")
-    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto", after="contamination")
-    leaf_size: int = parameter(Integer(1), default=30)
-    metric: Any = parameter(MetricName() | Function(), default="minkowski")
-    p: float = parameter(Real(0, closed="neither"), default=2)
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    n_neighbors: int = parameter(
+        Integer(1),
+        default=20,
+        kw_only=False,
+        doc="k; more than the size of a group of equal outliers, which else hide each other.",
+    )
+    method: str = parameter(
+        Choice("largest", "mean"),
+        default="largest",
+        doc="The distance to the k-th nearest row, or the mean distance to the k nearest.",
+    )
+    algorithm: str = parameter(
+        Choice("auto", "ball_tree", "kd_tree", "brute"),
+        default="auto",
+        after="contamination",
+        doc="As in :class:`mercer.neighbors.NearestNeighbors`; changes no result.",
+    )
+    leaf_size: int = parameter(Integer(1), default=30, doc="Taken for compatibility.")
+    metric: Any = parameter(
+        MetricName() | Function(),
+        default="minkowski",
+        doc="As in :class:`mercer.neighbors.NearestNeighbors`, for rows; distances that are given need no detector "
+        "by rows.",
+    )
+    p: float = parameter(
+        Real(0, closed="neither"), default=2, doc="The exponent of Minkowski's metric: 2 is the Euclidean one."
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(), default=None, doc="Parameters of the metric."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}

@@ -21,17 +21,6 @@ class ClusterOutlier(OutlierDetector):
     distance to the nearest core row, and rows farther than `eps` from every core row are outliers: these are DBSCAN's
     noise, and new rows are judged by the same rule.
 
-    Parameters
-    ----------
-    eps : a number in (0, inf), default=0.5
-        The radius of the surroundings of a row.
-    min_samples : an integer in [1, inf), default=5
-        Rows within `eps` of a core row.
-    contamination : one of 'auto' or a number in (0, 0.5], default='auto'
-        The share of outliers among the rows of the fit; 'auto' sets the threshold to minus `eps`.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     core_rows_ : ndarray of shape (n_core, n_features)
@@ -62,9 +51,15 @@ class ClusterOutlier(OutlierDetector):
     ([-0.0, -0.0, -0.0, -0.0, -6.5], [1, -1])
     """
 
-    eps: float = parameter(Real(0, closed="neither"), default=0.5, kw_only=False)
-    min_samples: int = parameter(Integer(1), default=5)
-    contamination: Any = parameter(CONTAMINATION, default="auto")
+    eps: float = parameter(
+        Real(0, closed="neither"), default=0.5, kw_only=False, doc="The radius of the surroundings of a row."
+    )
+    min_samples: int = parameter(Integer(1), default=5, doc="Rows within `eps` of a core row.")
+    contamination: Any = parameter(
+        CONTAMINATION,
+        default="auto",
+        doc="The share of outliers among the rows of the fit; 'auto' sets the threshold to minus `eps`.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the core rows are the model, and all rows may be core"}

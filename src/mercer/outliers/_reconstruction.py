@@ -23,16 +23,6 @@ class ReconstructionOutlier(OutlierDetector):
     The score of a row x is minus the squared distance between x and ``inverse_transform(transform(x))``. With principal
     components that is the squared distance to the plane in which usual rows lie.
 
-    Parameters
-    ----------
-    transformer : an object with a method fit or None, default=None
-        Has ``transform`` to fewer dimensions and ``inverse_transform``: PCA, or any other. None means
-        ``PCA(n_components=0.9)``, which keeps 90 % of the variance, but never all components.
-    standardize : a boolean, default=True
-        Whether columns are centred and divided by their standard deviation first, so that units do not matter.
-    contamination : a number in (0, 0.5], default=0.1
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
-
     Attributes
     ----------
     transformer_ : object
@@ -67,8 +57,18 @@ class ReconstructionOutlier(OutlierDetector):
     [-0.0, -2.0]
     """
 
-    transformer: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
-    standardize: bool = parameter(Boolean(), default=True)
+    transformer: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Has ``transform`` to fewer dimensions and ``inverse_transform``: PCA, or any other. None means "
+        "``PCA(n_components=0.9)``, which keeps 90 % of the variance, but never all components.",
+    )
+    standardize: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether columns are centred and divided by their standard deviation first, so that units do not matter.",
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are standardised in a copy, and compared with their reconstructions"

@@ -88,6 +88,10 @@ class _Expanded:
 class Basis(TransformerMixin, LimitedEstimator):
     """A transformer that expands rows; a subclass defines what it learns from them and how it expands a block."""
 
+    _documents = {
+        "max_time": "Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.",
+    }
+
     _objective_moves: ClassVar[str | None] = None
 
     _stored: ClassVar[dict[str, Stored]] = {

@@ -17,17 +17,6 @@ from mercer.preprocessing._basis import Basis, BasisState
 class FourierBasis(Basis):
     """Cosines and sines of each column: cos(2 pi k (x - a) / T) and sin(2 pi k (x - a) / T) for k = 1, 2...
 
-    Parameters
-    ----------
-    n_frequencies : an integer in [1, inf), default=3
-        The highest k; each column gives twice as many.
-    period : a number in (0, inf) or an array-like or None, default=None
-        T, for all columns or for each; None means the range of each column.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     data_min_, data_max_ : ndarray of shape (n_features,)
@@ -56,8 +45,14 @@ class FourierBasis(Basis):
     array([0., 3., 0., 0.])
     """
 
-    n_frequencies: int = parameter(Integer(1), default=3, kw_only=False)
-    period: Any = parameter(Real(0, math.inf, "neither") | Array() | Nothing(), default=None)
+    n_frequencies: int = parameter(
+        Integer(1), default=3, kw_only=False, doc="The highest k; each column gives twice as many."
+    )
+    period: Any = parameter(
+        Real(0, math.inf, "neither") | Array() | Nothing(),
+        default=None,
+        doc="T, for all columns or for each; None means the range of each column.",
+    )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _stored: ClassVar[dict[str, Stored]] = {

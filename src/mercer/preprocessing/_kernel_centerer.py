@@ -59,23 +59,6 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
     :math:`\tilde k(x, x_j) = k(x, x_j) - \tfrac{1}{n} \sum_i k(x, x_i) - \tfrac{1}{n} \sum_i k(x_i, x_j)
     + \tfrac{1}{n^2} \sum_{il} k(x_i, x_l)`.
 
-    Parameters
-    ----------
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
-        'additive_chi2', 'precomputed' or a callable, default='precomputed'
-        'precomputed' means that kernels are given, square at the fit; with another kernel, rows are.
-    gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
-    degree : a number in [0, inf), default=3
-    coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
-    kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
-    max_time : a number in [0, inf) or None, default=None
-        There for all fits alike.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     K_fit_rows_ : ndarray of shape (n,)
@@ -108,8 +91,14 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
            [ -5., -14.,  19.]])
     """
 
-    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="precomputed")
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None, after="kernel_params")
+    kernel: Any = parameter(
+        Choice(*KERNEL_NAMES) | Function(),
+        default="precomputed",
+        doc="'precomputed' means that kernels are given, square at the fit; with another kernel, rows are.",
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, after="kernel_params", doc="There for all fits alike."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = None

@@ -32,21 +32,6 @@ class PolynomialBasis(Basis):
     column, which span the same functions and stay far from collinear; "orthonormal" turns the Legendre terms, one
     after the other, into columns of mean zero, variance one and no correlation on the training rows.
 
-    Parameters
-    ----------
-    degree : an integer in [1, inf), default=2
-        The highest total degree.
-    basis : one of 'power', 'legendre', 'chebyshev', 'orthonormal', default='power'
-        The polynomials.
-    interactions : a boolean, default=True
-        Whether there are products between columns.
-    include_bias : a boolean, default=False
-        Whether there is a column of ones, first.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: one or two passes end by themselves. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     data_min_, data_max_ : ndarray of shape (n_features,)
@@ -76,10 +61,16 @@ class PolynomialBasis(Basis):
     (True, True)
     """
 
-    degree: int = parameter(Integer(1), default=2, kw_only=False)
-    basis: str = parameter(Choice("power", "legendre", "chebyshev", "orthonormal"), default="power")
-    interactions: bool = parameter(Boolean(), default=True)
-    include_bias: bool = parameter(Boolean(), default=False)
+    degree: int = parameter(Integer(1), default=2, kw_only=False, doc="The highest total degree.")
+    basis: str = parameter(
+        Choice("power", "legendre", "chebyshev", "orthonormal"), default="power", doc="The polynomials."
+    )
+    interactions: bool = parameter(Boolean(), default=True, doc="Whether there are products between columns.")
+    include_bias: bool = parameter(Boolean(), default=False, doc="Whether there is a column of ones, first.")
+
+    _documents = {
+        "max_time": "Has no effect: one or two passes end by themselves. Kept so that estimators can be exchanged.",
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _stored: ClassVar[dict[str, Stored]] = {

@@ -19,23 +19,6 @@ from mercer.preprocessing._basis import Basis, BasisState
 class RadialBasis(Basis):
     """Gaussian bumps exp(-|x - c|^2 / (2 w^2)) around centres c.
 
-    Parameters
-    ----------
-    n_centres : an integer in [1, inf), default=10
-        How many bumps.
-    centres : an array-like or None, default=None
-        The centres; None means those that k-means finds.
-    width : a number in (0, inf) or None, default=None
-        w; None means the mean distance from a centre to the nearest other one.
-    normalise : a boolean, default=False
-        Whether the bumps of each row are divided by their sum, so that far rows belong to the nearest centre.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of k-means.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which k-means ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     centres_ : ndarray of shape (n_centres, n_features)
@@ -64,11 +47,23 @@ class RadialBasis(Basis):
     1.0
     """
 
-    n_centres: int = parameter(Integer(1), default=10, kw_only=False)
-    centres: Any = parameter(Array() | Nothing(), default=None)
-    width: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
-    normalise: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
+    n_centres: int = parameter(Integer(1), default=10, kw_only=False, doc="How many bumps.")
+    centres: Any = parameter(Array() | Nothing(), default=None, doc="The centres; None means those that k-means finds.")
+    width: float | None = parameter(
+        Real(0, math.inf, "neither") | Nothing(),
+        default=None,
+        doc="w; None means the mean distance from a centre to the nearest other one.",
+    )
+    normalise: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether the bumps of each row are divided by their sum, so that far rows belong to the nearest centre.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of k-means.")
+
+    _documents = {
+        "max_time": "Seconds after which k-means ends with what it has.",
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order"

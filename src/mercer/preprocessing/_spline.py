@@ -21,21 +21,6 @@ class SplineBasis(Basis):
     Each column gives ``n_knots + degree - 1`` piecewise polynomials, each non-negative and zero but for ``degree + 1``
     neighbouring intervals; they sum to one, and join at the knots with ``degree - 1`` continuous derivatives.
 
-    Parameters
-    ----------
-    n_knots : an integer in [2, inf), default=5
-        Knots of each column, both ends of its range among them.
-    degree : an integer in [0, 1000], default=3
-        Of the pieces; 3 is cubic.
-    knots : one of 'uniform', 'quantile', default='uniform'
-        Evenly spaced over the range of each column, or with as many rows between each two.
-    extrapolation : one of 'constant', 'continue', default='constant'
-        Outside the range of the training rows: the value at its end, or the polynomial of the last piece.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     knots_ : ndarray of shape (n_knots, n_features)
@@ -64,10 +49,20 @@ class SplineBasis(Basis):
     1.0
     """
 
-    n_knots: int = parameter(Integer(2), default=5, kw_only=False)
-    degree: int = parameter(Integer(0, 1000), default=3)
-    knots: str = parameter(Choice("uniform", "quantile"), default="uniform")
-    extrapolation: str = parameter(Choice("constant", "continue"), default="constant")
+    n_knots: int = parameter(
+        Integer(2), default=5, kw_only=False, doc="Knots of each column, both ends of its range among them."
+    )
+    degree: int = parameter(Integer(0, 1000), default=3, doc="Of the pieces; 3 is cubic.")
+    knots: str = parameter(
+        Choice("uniform", "quantile"),
+        default="uniform",
+        doc="Evenly spaced over the range of each column, or with as many rows between each two.",
+    )
+    extrapolation: str = parameter(
+        Choice("constant", "continue"),
+        default="constant",
+        doc="Outside the range of the training rows: the value at its end, or the polynomial of the last piece.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "knots_": floats("knots, columns", finite=True),

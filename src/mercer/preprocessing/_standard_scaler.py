@@ -31,19 +31,6 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
     with the mean m (``mean_``) and the standard deviation s (``scale_``) of the rows given to ``fit``, w their weights.
     Other rows are transformed by these, never by their own.
 
-    Parameters
-    ----------
-    copy : a boolean, default=True
-        Whether results are new arrays; False writes those of NumPy floats over the rows.
-    with_mean : a boolean, default=True
-        Whether m is taken off. Sparse rows would not stay sparse: they need False.
-    with_std : a boolean, default=True
-        Whether to divide by s.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,) or None
@@ -80,9 +67,17 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
     array([[ 2. , -0.5]])
     """
 
-    copy: bool = parameter(Boolean(), default=True)
-    with_mean: bool = parameter(Boolean(), default=True)
-    with_std: bool = parameter(Boolean(), default=True)
+    copy: bool = parameter(
+        Boolean(), default=True, doc="Whether results are new arrays; False writes those of NumPy floats over the rows."
+    )
+    with_mean: bool = parameter(
+        Boolean(), default=True, doc="Whether m is taken off. Sparse rows would not stay sparse: they need False."
+    )
+    with_std: bool = parameter(Boolean(), default=True, doc="Whether to divide by s.")
+
+    _documents = {
+        "max_time": "Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.",
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None

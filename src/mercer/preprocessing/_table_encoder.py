@@ -43,37 +43,6 @@ class TableEncoder(Basis):
     median of the training rows, and marked in a column of their own. Categories that are rare or absent in the training
     rows share one column.
 
-    Parameters
-    ----------
-    kinds : one of 'auto' or an instance of dict, default='auto'
-        ``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an array: by
-        index). Other columns have the kind of their type: text is a category. A date may come with its format, as
-        ``datetime.strptime`` takes it: ``"date %d/%m/%Y"``. Numbers that are texts may come with an example of how they
-        are written: ``"number 1,234.5"``; currencies, units and per cent signs are skipped.
-    categories : one of 'indicator', 'code', default='indicator'
-        One column for each category, or one column with the index of the category, which trees can split.
-    min_frequency : an integer in [1, inf), default=5
-        Least number of rows of a category or a word with a column of its own; 2 in a column where none has as many.
-    max_categories : an integer in [1, inf), default=30
-        Largest number of categories of a column with a column of their own; the most frequent ones get it.
-    dates : a boolean, default=True
-        Whether dates give the cycles of year, week and day, beside the number of days.
-    texts : an integer in [0, inf), default=100
-        Largest number of words of a text column.
-    text_values : one of 'presence', 'tfidf', default='presence'
-        A word of a text gives 1, or how often it is in the text times the logarithm of how rare it is among the
-        training texts, each text scaled to length 1 (TF-IDF, as in scikit-learn's ``TfidfVectorizer``).
-    missing : one of 'indicator', 'fill', 'keep', default='indicator'
-        Replace missing values and mark them in a column; only replace them; or keep NaN for missing numbers.
-    sparse_output : one of 'auto' or a boolean, default='auto'
-        Whether the output is a CSR matrix; ``"auto"`` means if there are many columns and few nonzero entries.
-    dtype : one of 'float32', 'float64' or None, default=None
-        Type of the output; None means float32 if all numeric columns have it, else float64.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     kinds_ : list of str
@@ -121,16 +90,57 @@ class TableEncoder(Basis):
         "sparse_output_": flags(),
         "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding", "none"), "columns"),
     }
-    kinds: str | dict[str, str] = parameter(Choice("auto") | Instance(dict), default="auto", kw_only=False)
-    categories: str = parameter(Choice("indicator", "code"), default="indicator")
-    min_frequency: int = parameter(Integer(1), default=5)
-    max_categories: int = parameter(Integer(1), default=30)
-    dates: bool = parameter(Boolean(), default=True)
-    texts: int = parameter(Integer(0), default=100)
-    text_values: str = parameter(Choice("presence", "tfidf"), default="presence")
-    missing: str = parameter(Choice("indicator", "fill", "keep"), default="indicator")
-    sparse_output: str | bool = parameter(Choice("auto") | Boolean(), default="auto")
-    dtype: str | None = parameter(Choice("float32", "float64") | Nothing(), default=None)
+    kinds: str | dict[str, str] = parameter(
+        Choice("auto") | Instance(dict),
+        default="auto",
+        kw_only=False,
+        doc='``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an '
+        "array: by index). Other columns have the kind of their type: text is a category. A date may come with "
+        'its format, as ``datetime.strptime`` takes it: ``"date %d/%m/%Y"``. Numbers that are texts may come '
+        'with an example of how they are written: ``"number 1,234.5"``; currencies, units and per cent signs '
+        "are skipped.",
+    )
+    categories: str = parameter(
+        Choice("indicator", "code"),
+        default="indicator",
+        doc="One column for each category, or one column with the index of the category, which trees can split.",
+    )
+    min_frequency: int = parameter(
+        Integer(1),
+        default=5,
+        doc="Least number of rows of a category or a word with a column of its own; 2 in a column where none has as "
+        "many.",
+    )
+    max_categories: int = parameter(
+        Integer(1),
+        default=30,
+        doc="Largest number of categories of a column with a column of their own; the most frequent ones get it.",
+    )
+    dates: bool = parameter(
+        Boolean(), default=True, doc="Whether dates give the cycles of year, week and day, beside the number of days."
+    )
+    texts: int = parameter(Integer(0), default=100, doc="Largest number of words of a text column.")
+    text_values: str = parameter(
+        Choice("presence", "tfidf"),
+        default="presence",
+        doc="A word of a text gives 1, or how often it is in the text times the logarithm of how rare it is among "
+        "the training texts, each text scaled to length 1 (TF-IDF, as in scikit-learn's ``TfidfVectorizer``).",
+    )
+    missing: str = parameter(
+        Choice("indicator", "fill", "keep"),
+        default="indicator",
+        doc="Replace missing values and mark them in a column; only replace them; or keep NaN for missing numbers.",
+    )
+    sparse_output: str | bool = parameter(
+        Choice("auto") | Boolean(),
+        default="auto",
+        doc='Whether the output is a CSR matrix; ``"auto"`` means if there are many columns and few nonzero entries.',
+    )
+    dtype: str | None = parameter(
+        Choice("float32", "float64") | Nothing(),
+        default=None,
+        doc="Type of the output; None means float32 if all numeric columns have it, else float64.",
+    )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
 

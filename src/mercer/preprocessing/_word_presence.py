@@ -25,17 +25,6 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
     How often a word is in a message does not matter, and words outside the vocabulary are ignored. The rows are what
     :class:`mercer.naive_bayes.BernoulliNB` takes.
 
-    Parameters
-    ----------
-    vocabulary : an array-like or None, default=None
-        The words, in the order of the columns; None means the words of the training messages, sorted.
-    lowercase : a boolean, default=True
-        Whether "Offer" and "offer" are one word.
-    min_frequency : an integer in [1, inf), default=1
-        Least number of training messages that a word must be in.
-    max_words : an integer in [1, inf) or None, default=None
-        Largest size of the vocabulary; the words of most messages are kept, of equals the first in the alphabet.
-
     Attributes
     ----------
     vocabulary_ : ndarray of str of shape (n_words,)
@@ -56,10 +45,20 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
     array([[0., 1., 0., 0.]])
     """
 
-    vocabulary: Any = parameter(ArrayRule() | Nothing(), default=None)
-    lowercase: bool = parameter(Boolean(), default=True)
-    min_frequency: int = parameter(Integer(1), default=1)
-    max_words: int | None = parameter(Integer(1) | Nothing(), default=None)
+    vocabulary: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="The words, in the order of the columns; None means the words of the training messages, sorted.",
+    )
+    lowercase: bool = parameter(Boolean(), default=True, doc='Whether "Offer" and "offer" are one word.')
+    min_frequency: int = parameter(
+        Integer(1), default=1, doc="Least number of training messages that a word must be in."
+    )
+    max_words: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Largest size of the vocabulary; the words of most messages are kept, of equals the first in the alphabet.",
+    )
 
     def fit(self, X: Any, y: Any = None) -> "WordPresence":
         """Learn the vocabulary.

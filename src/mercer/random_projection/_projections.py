@@ -48,11 +48,26 @@ class AxesState:
 class RandomProjection(LinearMap, Estimator):
     """What the two random projections share: the number of axes, the draw, and the way back."""
 
-    n_components: Any = parameter(Integer(1) | Choice("auto"), default="auto", kw_only=False)
-    eps: float = parameter(Real(0, closed="neither"), default=0.1)
-    compute_inverse_components: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    n_components: Any = parameter(
+        Integer(1) | Choice("auto"),
+        default="auto",
+        kw_only=False,
+        doc='How many axes; ``"auto"`` takes the number of :func:`johnson_lindenstrauss_min_dim`.',
+    )
+    eps: float = parameter(
+        Real(0, closed="neither"),
+        default=0.1,
+        doc='Largest relative error of squared distances that ``"auto"`` promises; below 1 there.',
+    )
+    compute_inverse_components: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether ``fit`` computes the pseudo-inverse that ``inverse_transform`` needs, which else each call does.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the axes.")
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(), default=None, doc="Threads of ``transform``; never changes a result."
+    )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
@@ -174,19 +189,6 @@ class GaussianRandomProjection(RandomProjection):
     projected vector is its own, and the relative error of n rows' squared distances is about
     :math:`\sqrt{8 \ln n / k}`.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or one of 'auto', default='auto'
-        How many axes; ``"auto"`` takes the number of :func:`johnson_lindenstrauss_min_dim`.
-    eps : a number in (0, inf), default=0.1
-        Largest relative error of squared distances that ``"auto"`` promises; below 1 there.
-    compute_inverse_components : a boolean, default=False
-        Whether ``fit`` computes the pseudo-inverse that ``inverse_transform`` needs, which else each call does.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the axes.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of ``transform``; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -232,23 +234,6 @@ class SparseRandomProjection(RandomProjection):
     With density p an entry of ``components_`` is :math:`\pm 1 / \sqrt{p k}`, each with probability p / 2, and 0
     otherwise; its variance is 1/k, as for Gaussian axes.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or one of 'auto', default='auto'
-        How many axes; ``"auto"`` takes the number of :func:`johnson_lindenstrauss_min_dim`.
-    density : a number in (0, 1] or one of 'auto', default='auto'
-        Share of entries that are not zero; ``"auto"`` is 1 / sqrt(n_features), 1/3 is Achlioptas' choice.
-    eps : a number in (0, inf), default=0.1
-        Largest relative error of squared distances that ``"auto"`` promises; below 1 there.
-    dense_output : a boolean, default=False
-        Whether sparse rows give dense results.
-    compute_inverse_components : a boolean, default=False
-        Whether ``fit`` computes the pseudo-inverse that ``inverse_transform`` needs, which else each call does.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the axes.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of ``transform``; never changes a result.
-
     Attributes
     ----------
     components_ : sparse array of shape (n_components_, n_features)
@@ -280,8 +265,12 @@ class SparseRandomProjection(RandomProjection):
     ((25, 2759), 0.018)
     """
 
-    density: Any = parameter(Real(0, 1, "right") | Choice("auto"), default="auto")
-    dense_output: bool = parameter(Boolean(), default=False, after="eps")
+    density: Any = parameter(
+        Real(0, 1, "right") | Choice("auto"),
+        default="auto",
+        doc='Share of entries that are not zero; ``"auto"`` is 1 / sqrt(n_features), 1/3 is Achlioptas\' choice.',
+    )
+    dense_output: bool = parameter(Boolean(), default=False, after="eps", doc="Whether sparse rows give dense results.")
 
     # Sparse axes are SciPy's, which are in host memory.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")

@@ -18,7 +18,7 @@ from mercer.errors import ModelFileError, ParameterError
 from mercer.svm._class_fit import ClassProblem, Reading, read_machines
 from mercer.svm._class_machines import ClassLayout, compute_vote_scores, count_votes
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import KernelMachine
+from mercer.svm._kernel_machine import SHRINKING, KernelMachine
 from mercer.svm._opening import OpenedRows
 from mercer.svm._probability import Calibration
 from mercer.svm._scores import Group
@@ -33,11 +33,32 @@ def _knows_probabilities(machine: Any) -> bool:
 class MachineClassifier(ClassifierMixin, KernelMachine):
     """A classifier made of binary machines, or of one machine for all classes."""
 
-    shrinking: bool = parameter(Boolean(), default=True, after="coef0")
-    probability: Any = parameter(Boolean() | Choice("deprecated"), default="deprecated")
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="cache_size")
-    decision_function_shape: str = parameter(Choice("ovo", "ovr"), default="ovr", after="max_iter")
-    break_ties: bool = parameter(Boolean(), default=False)
+    shrinking: bool = parameter(
+        Boolean(),
+        default=True,
+        after="coef0",
+        doc=SHRINKING,
+    )
+    probability: Any = parameter(
+        Boolean() | Choice("deprecated"),
+        default="deprecated",
+        doc="Whether to calibrate probabilities, by five more fits. They agree with `predict`.",
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="cache_size",
+        doc="Factors of `C` by class.",
+    )
+    decision_function_shape: str = parameter(
+        Choice("ovo", "ovr"),
+        default="ovr",
+        after="max_iter",
+        doc='Whether there is a score for each class ("ovr") or for each pair of classes ("ovo").',
+    )
+    break_ties: bool = parameter(
+        Boolean(), default=False, doc="Whether ties between votes are broken by the sums of scores."
+    )
     random_state: Any = parameter(Seed(), default=None)
 
     classes_: Array = attribute()

@@ -29,6 +29,8 @@ from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 
 # What a warning about a fit that has not converged advises.
 CURE = "raise max_iter or tol, or scale the columns with StandardScaler or MinMaxScaler"
+# What the parameter `shrinking` of every machine does.
+SHRINKING = "Whether large machines leave out rows whose coefficients stay at a bound, until the end."
 # The solvers by name.
 _SOLVERS: dict[str, type[DualMachines]] = {"block": DualMachines, "smo": TextbookSmo, "qp": WorkingSetQp}
 
@@ -48,15 +50,37 @@ class KernelName(Rule):
 class KernelMachine(LimitedEstimator):
     """A machine with parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``, or those its kernel object has."""
 
-    kernel: Any = parameter(KernelName() | Function(), default="rbf")
-    degree: int = parameter(Integer(0), default=3)
-    gamma: Any = parameter(Choice("scale", "auto") | Real(0, closed="neither"), default="scale")
-    coef0: float = parameter(Real(), default=0.0)
-    tol: float = parameter(Real(0, closed="neither"), default=1e-3)
-    cache_size: float = parameter(Real(0, closed="neither"), default=200)
+    kernel: Any = parameter(
+        KernelName() | Function(),
+        default="rbf",
+        doc="A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns the kernel "
+        "matrix.",
+    )
+    degree: int = parameter(Integer(0), default=3, doc="The degree of the polynomial kernel.")
+    gamma: Any = parameter(
+        Choice("scale", "auto") | Real(0, closed="neither"),
+        default="scale",
+        doc='The factor gamma of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" is 1 / d.',
+    )
+    coef0: float = parameter(Real(), default=0.0, doc="The constant of 'poly' and 'sigmoid'.")
+    tol: float = parameter(
+        Real(0, closed="neither"),
+        default=1e-3,
+        doc="The largest violation of the optimality conditions by a pair of rows.",
+    )
+    cache_size: float = parameter(
+        Real(0, closed="neither"),
+        default=200,
+        doc="Megabytes for cached rows of the kernel matrix and the kernel values of the working set.",
+    )
     verbose: Any = parameter(Boolean() | Integer(0), default=False)
-    max_iter: int = parameter(Integer(-1), default=-1)
-    solver: str = parameter(Choice("block", "smo", "qp"), default="block")
+    max_iter: int = parameter(Integer(-1), default=-1, doc="The largest number of pair steps; -1 for no limit.")
+    solver: str = parameter(
+        Choice("block", "smo", "qp"),
+        default="block",
+        doc='"block": pair descent on large blocks. "smo": Platt\'s steps, one by one, whose trace is the history. '
+        '"qp": dense quadratic programs on working sets. The last two are for study; all have the same optimum.',
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "kernel rows fill the cache, up to cache_size, and the rows are kept scaled beside it"

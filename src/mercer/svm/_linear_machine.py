@@ -29,12 +29,20 @@ class LinearMachine(LimitedEstimator):
     As in LIBLINEAR the intercept is the coefficient of a column of value `intercept_scaling`, penalised like others.
     """
 
-    tol: float = parameter(Real(0, closed="neither"), default=1e-4)
-    C: float = parameter(Real(0, closed="neither"), default=1.0)
-    fit_intercept: bool = parameter(Boolean(), default=True)
+    tol: float = parameter(
+        Real(0, closed="neither"),
+        default=1e-4,
+        doc="The fit ends when the duality gap is at most this share of the objective at zero coefficients.",
+    )
+    C: float = parameter(Real(0, closed="neither"), default=1.0, doc="The factor of the losses.")
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
     verbose: int = parameter(Integer(0), default=0)
-    random_state: Any = parameter(Seed(), default=None)
-    max_iter: int = parameter(Integer(0), default=1000)
+    random_state: Any = parameter(
+        Seed(),
+        default=None,
+        doc="Not needed: rows are visited in orders drawn from a fixed seed, which decide the path, not the optimum.",
+    )
+    max_iter: int = parameter(Integer(0), default=1000, doc="The largest number of steps.")
 
     # `choose_solver` reads this attribute.
     warm_start = False

@@ -31,39 +31,6 @@ class LinearSVC(LinearDecision, LinearMachine):
     with s the weights of the rows and of their classes; the penalty is :math:`\tfrac12 (\|w\|^2 + (b / a)^2)` or
     :math:`\|w\|_1 + |b / a|` with a = `intercept_scaling`. More classes have a machine each, against the rest.
 
-    Parameters
-    ----------
-    penalty : one of 'l1', 'l2', default='l2'
-        The norm of the coefficients. "l1" makes many of them zero; with the squared hinge only.
-    loss : one of 'hinge', 'squared_hinge', default='squared_hinge'
-        What a margin below one costs.
-    dual : a boolean or one of 'auto', default='auto'
-        Whether to maximise the dual, coordinate by coordinate; False for the primal. "auto" takes what suits the number
-        of columns.
-    tol : a number in (0, inf), default=0.0001
-        The fit ends when the duality gap is at most this share of the objective at zero coefficients.
-    C : a number in (0, inf), default=1.0
-        The factor of the losses.
-    multi_class : one of 'ovr', 'crammer_singer', default='ovr'
-        One machine for each class against the rest, or one for all of them, whose loss is how far any other class comes
-        up to the row's own; `penalty`, `loss` and `dual` do not matter then.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    intercept_scaling : a number in (0, inf), default=1
-        The value of the intercept's column, a: the larger, the less b is penalised.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of `C` by class.
-    verbose : an integer in [0, inf), default=0
-        Whether to print a line after each step.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Not needed: rows are visited in orders drawn from a fixed seed, which decide the path, not the optimum.
-    max_iter : an integer in [0, inf), default=1000
-        The largest number of steps.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, d) or (n_classes, d)
@@ -99,12 +66,37 @@ class LinearSVC(LinearDecision, LinearMachine):
     0.988
     """
 
-    penalty: str = parameter(Choice("l1", "l2"), default="l2", kw_only=False)
-    loss: str = parameter(Choice("hinge", "squared_hinge"), default="squared_hinge", kw_only=False)
-    dual: Any = parameter(Boolean() | Choice("auto"), default="auto")
-    multi_class: str = parameter(Choice("ovr", "crammer_singer"), default="ovr", after="C")
-    intercept_scaling: float = parameter(Real(0, closed="neither"), default=1, after="fit_intercept")
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+    penalty: str = parameter(
+        Choice("l1", "l2"),
+        default="l2",
+        kw_only=False,
+        doc='The norm of the coefficients. "l1" makes many of them zero; with the squared hinge only.',
+    )
+    loss: str = parameter(
+        Choice("hinge", "squared_hinge"), default="squared_hinge", kw_only=False, doc="What a margin below one costs."
+    )
+    dual: Any = parameter(
+        Boolean() | Choice("auto"),
+        default="auto",
+        doc='Whether to maximise the dual, coordinate by coordinate; False for the primal. "auto" takes what suits '
+        "the number of columns.",
+    )
+    multi_class: str = parameter(
+        Choice("ovr", "crammer_singer"),
+        default="ovr",
+        after="C",
+        doc="One machine for each class against the rest, or one for all of them, whose loss is how far any other "
+        "class comes up to the row's own; `penalty`, `loss` and `dual` do not matter then.",
+    )
+    intercept_scaling: float = parameter(
+        Real(0, closed="neither"),
+        default=1,
+        after="fit_intercept",
+        doc="The value of the intercept's column, a: the larger, the less b is penalised.",
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(), default=None, doc="Factors of `C` by class."
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"

@@ -22,34 +22,6 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
 
     or the squares of these losses, with s the weights of the rows and a = `intercept_scaling`.
 
-    Parameters
-    ----------
-    epsilon : a number in [0, inf), default=0.0
-        Half the width of the tube around targets.
-    tol : a number in (0, inf), default=0.0001
-        The fit ends when the duality gap is at most this share of the objective at zero coefficients.
-    C : a number in (0, inf), default=1.0
-        The factor of the losses.
-    loss : one of 'epsilon_insensitive', 'squared_epsilon_insensitive', default='epsilon_insensitive'
-        The excess over the tube as it is or squared.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    intercept_scaling : a number in (0, inf), default=1.0
-        The value of the intercept's column, a: the larger, the less b is penalised.
-    dual : a boolean or one of 'auto', default='auto'
-        Whether to maximise the dual, coordinate by coordinate; False for the primal, of squares only. "auto" takes what
-        suits the number of columns.
-    verbose : an integer in [0, inf), default=0
-        Whether to print a line after each step.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Not needed: rows are visited in orders drawn from a fixed seed, which decide the path, not the optimum.
-    max_iter : an integer in [0, inf), default=1000
-        The largest number of steps.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
@@ -82,12 +54,25 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
     3.0
     """
 
-    epsilon: float = parameter(Real(0), default=0.0)
+    epsilon: float = parameter(Real(0), default=0.0, doc="Half the width of the tube around targets.")
     loss: str = parameter(
-        Choice("epsilon_insensitive", "squared_epsilon_insensitive"), default="epsilon_insensitive", after="C"
+        Choice("epsilon_insensitive", "squared_epsilon_insensitive"),
+        default="epsilon_insensitive",
+        after="C",
+        doc="The excess over the tube as it is or squared.",
     )
-    intercept_scaling: float = parameter(Real(0, closed="neither"), default=1.0, after="fit_intercept")
-    dual: Any = parameter(Boolean() | Choice("auto"), default="auto")
+    intercept_scaling: float = parameter(
+        Real(0, closed="neither"),
+        default=1.0,
+        after="fit_intercept",
+        doc="The value of the intercept's column, a: the larger, the less b is penalised.",
+    )
+    dual: Any = parameter(
+        Boolean() | Choice("auto"),
+        default="auto",
+        doc='Whether to maximise the dual, coordinate by coordinate; False for the primal, of squares only. "auto" '
+        "takes what suits the number of columns.",
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"

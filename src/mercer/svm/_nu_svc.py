@@ -30,32 +30,6 @@ class NuSVC(MachineClassifier):
     and at least that share are support vectors. Coefficients are divided by :math:`\rho`, so that margins are at
     scores of one, as with :class:`SVC`.
 
-    Parameters
-    ----------
-    nu : a number in (0, 1], default=0.5
-        The share, at most twice the share of the smaller class.
-    kernel : the name of a kernel or a callable, default='rbf'
-        As in :class:`SVC`, like the parameters below.
-    degree : an integer in [0, inf), default=3
-    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-    coef0 : a number in (-inf, inf), default=0.0
-    shrinking : a boolean, default=True
-    probability : a boolean or one of 'deprecated', default='deprecated'
-    tol : a number in (0, inf), default=0.001
-        The largest violation of the optimality conditions by a pair of rows.
-    cache_size : a number in (0, inf), default=200
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-    verbose : a boolean or an integer in [0, inf), default=False
-    max_iter : an integer in [-1, inf), default=-1
-    decision_function_shape : one of 'ovo', 'ovr', default='ovr'
-    break_ties : a boolean, default=False
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-    solver : one of 'block', 'smo', 'qp', default='block'
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, fit_status_
@@ -81,7 +55,13 @@ class NuSVC(MachineClassifier):
     0.99
     """
 
-    nu: float = parameter(Real(0, 1, closed="right"), default=0.5)
+    nu: float = parameter(
+        Real(0, 1, closed="right"), default=0.5, doc="The share, at most twice the share of the smaller class."
+    )
+
+    _documents = {
+        "kernel": "As in :class:`SVC`, like the parameters below.",
+    }
 
     _stalled_cure = (
         "the margin is within tol: lower tol, and if that does not help, the classes overlap: lower nu, or use SVC"

@@ -9,7 +9,7 @@ from mercer._base.parameter import Boolean, Real, parameter
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE
+from mercer.svm._kernel_machine import CURE, SHRINKING
 from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import fill_bounds
@@ -24,29 +24,6 @@ class NuSVR(RegressionMachine):
 
     with s the weights of the rows and n their sum. At most a share `nu` of the rows is outside the tube, and at least
     that share are support vectors.
-
-    Parameters
-    ----------
-    nu : a number in (0, 1], default=0.5
-        The share.
-    C : a number in (0, inf), default=1.0
-        The cost of a unit outside the tube.
-    kernel : the name of a kernel or a callable, default='rbf'
-        As in :class:`SVR`, like the parameters below.
-    degree : an integer in [0, inf), default=3
-    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-    coef0 : a number in (-inf, inf), default=0.0
-    shrinking : a boolean, default=True
-    tol : a number in (0, inf), default=0.001
-        The largest violation of the optimality conditions by a pair of rows.
-    cache_size : a number in (0, inf), default=200
-    verbose : a boolean or an integer in [0, inf), default=False
-    max_iter : an integer in [-1, inf), default=-1
-    solver : one of 'block', 'smo', 'qp', default='block'
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------
@@ -76,9 +53,13 @@ class NuSVR(RegressionMachine):
     True
     """
 
-    nu: float = parameter(Real(0, 1, closed="right"), default=0.5)
-    C: float = parameter(Real(0, closed="neither"), default=1.0)
-    shrinking: bool = parameter(Boolean(), default=True, after="coef0")
+    nu: float = parameter(Real(0, 1, closed="right"), default=0.5, doc="The share.")
+    C: float = parameter(Real(0, closed="neither"), default=1.0, doc="The cost of a unit outside the tube.")
+    shrinking: bool = parameter(Boolean(), default=True, after="coef0", doc=SHRINKING)
+
+    _documents = {
+        "kernel": "As in :class:`SVR`, like the parameters below.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "epsilon_": floats(),

@@ -12,7 +12,7 @@ from mercer._source.placement import Placement
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE
+from mercer.svm._kernel_machine import CURE, SHRINKING
 from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import SingleMachine, compute_offset
 from mercer.svm._starts import fill_bounds, scale_bounds
@@ -28,27 +28,6 @@ class OneClassSVM(OutlierMixin, SingleMachine):
 
     with s the weights of the rows and n their sum, through its dual over coefficients in [0, s_i] (``dual_coef_``)
     that add up to :math:`\nu n`. Scores are :math:`\sum_i \beta_i k(x_i, x) - \rho`, negative for outliers.
-
-    Parameters
-    ----------
-    kernel : the name of a kernel or a callable, default='rbf'
-        As in :class:`SVC`, like the parameters below.
-    degree : an integer in [0, inf), default=3
-    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-    coef0 : a number in (-inf, inf), default=0.0
-    tol : a number in (0, inf), default=0.001
-        The largest violation of the optimality conditions by a pair of rows.
-    nu : a number in (0, 1], default=0.5
-        At most this share of the rows are outliers, and at least this share are support vectors.
-    shrinking : a boolean, default=True
-    cache_size : a number in (0, inf), default=200
-    verbose : a boolean or an integer in [0, inf), default=False
-    max_iter : an integer in [-1, inf), default=-1
-    solver : one of 'block', 'smo', 'qp', default='block'
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------
@@ -77,8 +56,17 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     [1, -1]
     """
 
-    nu: float = parameter(Real(0, 1, closed="right"), default=0.5, after="tol")
-    shrinking: bool = parameter(Boolean(), default=True)
+    nu: float = parameter(
+        Real(0, 1, closed="right"),
+        default=0.5,
+        after="tol",
+        doc="At most this share of the rows are outliers, and at least this share are support vectors.",
+    )
+    shrinking: bool = parameter(Boolean(), default=True, doc=SHRINKING)
+
+    _documents = {
+        "kernel": "As in :class:`SVC`, like the parameters below.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "offset_": floats(" | 1"),

@@ -35,55 +35,6 @@ class SVC(MachineClassifier):
     with C_i = `C` times the row's weights, through its dual over the signed coefficients :math:`\beta_i = y_i \alpha_i`
     (``dual_coef_``); :math:`f(x) = \sum_i \beta_i k(x_i, x) + b`. With more classes, each pair or class has a machine.
 
-    Parameters
-    ----------
-    C : a number in (0, inf), default=1.0
-        The cost of a unit of slack. ``inf`` asks for a hard margin; if there is none, an error names the rows.
-    kernel : the name of a kernel or a callable, default='rbf'
-        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns the kernel matrix.
-    degree : an integer in [0, inf), default=3
-        The degree of the polynomial kernel.
-    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-        The factor gamma of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" is 1 / d.
-    coef0 : a number in (-inf, inf), default=0.0
-        The constant of 'poly' and 'sigmoid'.
-    shrinking : a boolean, default=True
-        Whether large machines leave out rows whose coefficients stay at a bound, until the end.
-    probability : a boolean or one of 'deprecated', default='deprecated'
-        Whether to calibrate probabilities, by five more fits. They agree with `predict`.
-    tol : a number in (0, inf), default=0.001
-        The largest violation of the optimality conditions by a pair of rows.
-    cache_size : a number in (0, inf), default=200
-        Megabytes for cached rows of the kernel matrix and the kernel values of the working set.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of `C` by class.
-    verbose : a boolean or an integer in [0, inf), default=False
-        Whether to print a line after each step.
-    max_iter : an integer in [-1, inf), default=-1
-        The largest number of pair steps of each machine; -1 for no limit.
-    decision_function_shape : one of 'ovo', 'ovr', default='ovr'
-        Whether there is a score for each class ("ovr") or for each pair of classes ("ovo").
-    break_ties : a boolean, default=False
-        Whether ties between votes are broken by the sums of scores.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Shuffles the folds of `probability`; nothing else is random.
-    loss : one of 'hinge', 'squared_hinge', default='hinge'
-        Whether slacks count as they are or squared; squares add 1 / (2 C_i) to the diagonal of the kernel matrix.
-    C_scaling : one of 'sum', 'mean', default='sum'
-        Whether `C` multiplies the sum of slacks or their weighted mean.
-    multi_class : one of 'ovo', 'ovr', 'joint', default='ovo'
-        One machine for each pair of classes, one for each class against the rest, or one for all of them, whose slack
-        is how far any other class comes up to the row's own (Crammer and Singer); it has no intercept.
-    solver : one of 'block', 'smo', 'qp', default='block'
-        "block": pair descent on large blocks. "smo": Platt's steps, one by one, whose trace is the history. "qp": dense
-        quadratic programs on working sets. The last two are for study; all have the same optimum.
-    warm_start : a boolean, default=False
-        Whether to start from the last fit's coefficients, scaled into the new bounds; rows must be the same.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     support_ : ndarray of shape (n_support,), int32
@@ -133,11 +84,39 @@ class SVC(MachineClassifier):
     (['differ'], True)
     """
 
-    C: float = parameter(Real(0, closed="right"), default=1.0)
-    loss: str = parameter(Choice("hinge", "squared_hinge"), default="hinge", after="random_state")
-    C_scaling: str = parameter(Choice("sum", "mean"), default="sum")
-    multi_class: str = parameter(Choice("ovo", "ovr", "joint"), default="ovo")
-    warm_start: bool = parameter(Boolean(), default=False, after="solver")
+    C: float = parameter(
+        Real(0, closed="right"),
+        default=1.0,
+        doc="The cost of a unit of slack. ``inf`` asks for a hard margin; if there is none, an error names the rows.",
+    )
+    loss: str = parameter(
+        Choice("hinge", "squared_hinge"),
+        default="hinge",
+        after="random_state",
+        doc="Whether slacks count as they are or squared; squares add 1 / (2 C_i) to the diagonal of the kernel "
+        "matrix.",
+    )
+    C_scaling: str = parameter(
+        Choice("sum", "mean"), default="sum", doc="Whether `C` multiplies the sum of slacks or their weighted mean."
+    )
+    multi_class: str = parameter(
+        Choice("ovo", "ovr", "joint"),
+        default="ovo",
+        doc="One machine for each pair of classes, one for each class against the rest, or one for all of them, "
+        "whose slack is how far any other class comes up to the row's own (Crammer and Singer); it has no "
+        "intercept.",
+    )
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        after="solver",
+        doc="Whether to start from the last fit's coefficients, scaled into the new bounds; rows must be the same.",
+    )
+
+    _documents = {
+        "max_iter": "The largest number of pair steps of each machine; -1 for no limit.",
+        "random_state": "Shuffles the folds of `probability`; nothing else is random.",
+    }
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":

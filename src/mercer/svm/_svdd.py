@@ -14,7 +14,7 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE, KernelName
+from mercer.svm._kernel_machine import CURE, SHRINKING, KernelName
 from mercer.svm._opening import call_kernel, is_function, open_kernel_rows
 from mercer.svm._single_machine import SingleMachine
 from mercer.svm._starts import fill_bounds
@@ -32,29 +32,6 @@ class SVDD(OutlierMixin, SingleMachine):
 
     with C_i = `C` times the row's weight, through its dual over :math:`\beta_i` in [0, C_i] (``dual_coef_``) that add
     up to one; :math:`a = \sum_i \beta_i \Phi(x_i)`. Scores are :math:`R^2 - \|\Phi(x) - a\|^2`, negative outside.
-
-    Parameters
-    ----------
-    C : a number in (0, inf), default=1.0
-        The price of a unit of squared distance outside. One or more holds every row; 1 / (nu n) leaves out at most a
-        share nu. No less than 1 / n.
-    kernel : the name of a kernel or a callable, default='linear'
-        As in :class:`SVC`, like the parameters below. The linear kernel's sphere is one in the space of the columns.
-    degree : an integer in [0, inf), default=3
-    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-    coef0 : a number in (-inf, inf), default=0.0
-    tol : a number in (0, inf), default=0.001
-        The largest violation of the optimality conditions by a pair of rows, in squared distance, as a share of the
-        largest k(x, x).
-    shrinking : a boolean, default=True
-    cache_size : a number in (0, inf), default=200
-    verbose : a boolean or an integer in [0, inf), default=False
-    max_iter : an integer in [-1, inf), default=-1
-    solver : one of 'block', 'smo', 'qp', default='block'
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------
@@ -89,9 +66,27 @@ class SVDD(OutlierMixin, SingleMachine):
     (5.0, 5.0, [25.0, -11.0])
     """
 
-    C: float = parameter(Real(0, closed="neither"), default=1.0, kw_only=False)
-    kernel: Any = parameter(KernelName() | Function(), default="linear")
-    shrinking: bool = parameter(Boolean(), default=True, after="tol")
+    C: float = parameter(
+        Real(0, closed="neither"),
+        default=1.0,
+        kw_only=False,
+        doc="The price of a unit of squared distance outside. One or more holds every row; 1 / (nu n) leaves out at "
+        "most a share nu. No less than 1 / n.",
+    )
+    kernel: Any = parameter(
+        KernelName() | Function(),
+        default="linear",
+        doc="As in :class:`SVC`, like the parameters below. The linear kernel's sphere is one in the space of the "
+        "columns.",
+    )
+    shrinking: bool = parameter(Boolean(), default=True, after="tol", doc=SHRINKING)
+
+    _documents = {
+        "tol": (
+            "The largest violation of the optimality conditions by a pair of rows, in squared distance, as a share "
+            "of the largest k(x, x)."
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "offset_": floats(),

@@ -8,7 +8,7 @@ from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, parameter
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE
+from mercer.svm._kernel_machine import CURE, SHRINKING
 from mercer.svm._opening import OpenedRows, open_kernel_rows
 from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import read_earlier_coefficients, scale_into_bounds
@@ -24,43 +24,6 @@ class SVR(RegressionMachine):
 
     with C_i = `C` times the row's weight, through its dual over :math:`\beta_i = \alpha_i - \alpha^*_i` in
     :math:`[-C_i, C_i]` (``dual_coef_``), whose term :math:`\epsilon |\beta_i|` has a kink at zero.
-
-    Parameters
-    ----------
-    kernel : the name of a kernel or a callable, default='rbf'
-        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns the kernel matrix.
-    degree : an integer in [0, inf), default=3
-        The degree of the polynomial kernel.
-    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-        The factor gamma of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" is 1 / d.
-    coef0 : a number in (-inf, inf), default=0.0
-        The constant of 'poly' and 'sigmoid'.
-    tol : a number in (0, inf), default=0.001
-        The largest violation of the optimality conditions by a pair of rows.
-    C : a number in (0, inf), default=1.0
-        The cost of a unit outside the tube.
-    epsilon : a number in [0, inf), default=0.1
-        Half the width of the tube. Zero gives least absolute deviations.
-    shrinking : a boolean, default=True
-        Whether large machines leave out rows whose coefficients stay at a bound, until the end.
-    cache_size : a number in (0, inf), default=200
-        Megabytes for cached rows of the kernel matrix and the kernel values of the working set.
-    verbose : a boolean or an integer in [0, inf), default=False
-        Whether to print a line after each step.
-    max_iter : an integer in [-1, inf), default=-1
-        The largest number of pair steps; -1 for no limit.
-    loss : one of 'epsilon_insensitive', 'squared_epsilon_insensitive', default='epsilon_insensitive'
-        The excess over the tube as it is or squared.
-    C_scaling : one of 'sum', 'mean', default='sum'
-        Whether `C` multiplies the sum of losses or their weighted mean.
-    solver : one of 'block', 'smo', 'qp', default='block'
-        As in :class:`SVC`.
-    warm_start : a boolean, default=False
-        Whether to start from the last fit's coefficients, scaled into the new bounds; rows must be the same.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------
@@ -99,14 +62,30 @@ class SVR(RegressionMachine):
     True
     """
 
-    C: float = parameter(Real(0, closed="right"), default=1.0, after="tol")
-    epsilon: float = parameter(Real(0), default=0.1)
-    shrinking: bool = parameter(Boolean(), default=True)
-    loss: str = parameter(
-        Choice("epsilon_insensitive", "squared_epsilon_insensitive"), default="epsilon_insensitive", after="max_iter"
+    C: float = parameter(Real(0, closed="right"), default=1.0, after="tol", doc="The cost of a unit outside the tube.")
+    epsilon: float = parameter(
+        Real(0), default=0.1, doc="Half the width of the tube. Zero gives least absolute deviations."
     )
-    C_scaling: str = parameter(Choice("sum", "mean"), default="sum")
-    warm_start: bool = parameter(Boolean(), default=False, after="solver")
+    shrinking: bool = parameter(
+        Boolean(),
+        default=True,
+        doc=SHRINKING,
+    )
+    loss: str = parameter(
+        Choice("epsilon_insensitive", "squared_epsilon_insensitive"),
+        default="epsilon_insensitive",
+        after="max_iter",
+        doc="The excess over the tube as it is or squared.",
+    )
+    C_scaling: str = parameter(
+        Choice("sum", "mean"), default="sum", doc="Whether `C` multiplies the sum of losses or their weighted mean."
+    )
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        after="solver",
+        doc="Whether to start from the last fit's coefficients, scaled into the new bounds; rows must be the same.",
+    )
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVR":

@@ -26,19 +26,6 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     with p the shares of the classes in a node and w its weight; a leaf predicts p. Thresholds lie half way between
     neighbouring values.
 
-    Parameters
-    ----------
-    %(class_criterion)s
-    splitter : one of 'best', 'random', 'histogram', default='best'
-        %(splitter)s
-    %(size)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=None
-        %(max_features)s
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the random draws. With all features and all thresholds there are none: of equal splits the tree
-        takes the first feature and the lowest threshold.
-    %(class_limits)s
-
     Attributes
     ----------
     tree_ : BinaryTree
@@ -72,10 +59,24 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    criterion: str = parameter(Choice("gini", "entropy", "log_loss"), default="gini")
-    class_weight: Any = parameter(
-        Choice("balanced") | Instance(dict, list) | Nothing(), default=None, after="min_impurity_decrease"
+    criterion: str = parameter(
+        Choice("gini", "entropy", "log_loss"),
+        default="gini",
+        doc="The impurity I; 'entropy' and 'log_loss' are the same.",
     )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict, list) | Nothing(),
+        default=None,
+        after="min_impurity_decrease",
+        doc='Factors for the weights of classes; "balanced" makes classes weigh the same. For several outputs a list.',
+    )
+
+    _documents = {
+        "random_state": (
+            "The seed of the random draws. With all features and all thresholds there are none: of equal splits the "
+            "tree takes the first feature and the lowest threshold."
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
@@ -149,18 +150,6 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
 
     and a leaf predicts its mean. Thresholds lie half way between neighbouring values.
 
-    Parameters
-    ----------
-    %(value_criterion)s
-    splitter : one of 'best', 'random', 'histogram', default='best'
-        %(splitter)s
-    %(size)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=None
-        %(max_features)s
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the random draws. With all features and all thresholds there are none.
-    %(value_limits)s
-
     Attributes
     ----------
     tree_ : BinaryTree
@@ -189,8 +178,17 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     criterion: str = parameter(
-        Choice("squared_error", "friedman_mse", "absolute_error", "poisson"), default="squared_error"
+        Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
+        default="squared_error",
+        doc="The impurity: 'squared_error' is the variance, and 'friedman_mse' chooses the same splits; "
+        "'absolute_error' is the mean distance from the median, which a leaf then predicts; 'poisson' is half "
+        "the mean Poisson deviance, for counts.",
     )
+
+    _documents = {
+        "random_state": "The seed of the random draws. With all features and all thresholds there are none.",
+        "monotonic_cst": "For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.",
+    }
 
     def predict(self, X: Any, check_input: bool = True) -> Array:
         """Return the value of each row's leaf.

@@ -15,18 +15,6 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     takes the split that lowers the impurity most. Alone such a tree is poor; many of them make
     :class:`mercer.ensemble.ExtraTreesClassifier`.
 
-    Parameters
-    ----------
-    %(class_criterion)s
-    splitter : one of 'best', 'random', 'histogram', default='random'
-        %(splitter)s
-    %(size)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
-        %(max_features)s
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the random draws.
-    %(class_limits)s
-
     Attributes
     ----------
     tree_, classes_, n_classes_, n_outputs_, max_features_, feature_importances_
@@ -53,6 +41,10 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         after="min_weight_fraction_leaf",
     )
 
+    _documents = {
+        "random_state": "The seed of the random draws.",
+    }
+
 
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomised tree for numbers.
@@ -60,18 +52,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     A node draws features, for each a threshold evenly between the least and the greatest value of its rows, and takes
     the split that lowers the impurity most. Alone such a tree is poor; many of them make
     :class:`mercer.ensemble.ExtraTreesRegressor`.
-
-    Parameters
-    ----------
-    %(value_criterion)s
-    splitter : one of 'best', 'random', 'histogram', default='random'
-        %(splitter)s
-    %(size)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
-        %(max_features)s
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the random draws.
-    %(value_limits)s
 
     Attributes
     ----------
@@ -99,3 +79,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         after="min_weight_fraction_leaf",
     )
     max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None, after="min_impurity_decrease")
+
+    _documents = {
+        "random_state": "The seed of the random draws.",
+    }

@@ -33,29 +33,6 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     the best threshold. With `gain_ratio` it is the column of largest :math:`G / H(A)`, with the entropy H of the sizes
     of the branches, among those whose gain is not below the mean: columns with many categories are favoured less.
 
-    Parameters
-    ----------
-    criterion : one of 'entropy', 'gini', default='entropy'
-        The impurity: :math:`-\sum p_k \log_2 p_k` in bits, or :math:`1 - \sum p_k^2`.
-    gain_ratio : a boolean, default=False
-        Whether columns are compared by gain ratio (C4.5) instead of gain (ID3).
-    categorical_features : one of 'from_dtype' or an array-like or None, default='from_dtype'
-        Which columns hold categories: those of a frame that are not of numbers; or names, numbers or a mask of
-        columns; None: those that are not of numbers, too.
-    missing : one of 'branch', 'fractional', default='branch'
-        What is done with missing values (NaN, None) in training: a branch of their own, or rows go down all branches
-        with weights in the proportion of the known ones, as in C4.5.
-    max_depth : an integer in [0, inf) or None, default=None
-        The most splits on a path; 0 is the majority predictor.
-    min_samples_split : an integer in [2, inf), default=2
-        Nodes of fewer rows are not split.
-    min_samples_leaf : an integer in [1, inf), default=1
-        The fewest rows of a branch.
-    min_gain : a number in [0, inf), default=0.0
-        Splits that gain less are not made. Zero splits impure nodes also where nothing is gained at once.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Accepted for uniformity; trees of this kind grow in one thread.
-
     Attributes
     ----------
     tree_ : MultiwayTree
@@ -93,15 +70,39 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     ([0.247, 0.029, 0.152, 0.048], 5)
     """
 
-    criterion: str = parameter(Choice("entropy", "gini"), default="entropy")
-    gain_ratio: bool = parameter(Boolean(), default=False)
-    categorical_features: Any = parameter(Choice("from_dtype") | Array() | Nothing(), default="from_dtype")
-    missing: str = parameter(Choice("branch", "fractional"), default="branch")
-    max_depth: int | None = parameter(Integer(0) | Nothing(), default=None)
-    min_samples_split: int = parameter(Integer(2), default=2)
-    min_samples_leaf: int = parameter(Integer(1), default=1)
-    min_gain: float = parameter(Real(0), default=0.0)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    criterion: str = parameter(
+        Choice("entropy", "gini"),
+        default="entropy",
+        doc=r"The impurity: :math:`-\sum p_k \log_2 p_k` in bits, or :math:`1 - \sum p_k^2`.",
+    )
+    gain_ratio: bool = parameter(
+        Boolean(), default=False, doc="Whether columns are compared by gain ratio (C4.5) instead of gain (ID3)."
+    )
+    categorical_features: Any = parameter(
+        Choice("from_dtype") | Array() | Nothing(),
+        default="from_dtype",
+        doc="Which columns hold categories: those of a frame that are not of numbers; or names, numbers or a mask "
+        "of columns; None: those that are not of numbers, too.",
+    )
+    missing: str = parameter(
+        Choice("branch", "fractional"),
+        default="branch",
+        doc="What is done with missing values (NaN, None) in training: a branch of their own, or rows go down all "
+        "branches with weights in the proportion of the known ones, as in C4.5.",
+    )
+    max_depth: int | None = parameter(
+        Integer(0) | Nothing(), default=None, doc="The most splits on a path; 0 is the majority predictor."
+    )
+    min_samples_split: int = parameter(Integer(2), default=2, doc="Nodes of fewer rows are not split.")
+    min_samples_leaf: int = parameter(Integer(1), default=1, doc="The fewest rows of a branch.")
+    min_gain: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="Splits that gain less are not made. Zero splits impure nodes also where nothing is gained at once.",
+    )
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(), default=None, doc="Accepted for uniformity; trees of this kind grow in one thread."
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "class sums are held for all thresholds of a node's columns"}
 

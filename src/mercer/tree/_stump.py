@@ -26,14 +26,6 @@ class DecisionStump(ClassifierMixin, Estimator):
     the gain of the impurity I (`criterion`), where W is the weight of all rows and l and r are the sides. Each side
     answers with the class shares of its rows. It is what boosting learns from: one weak rule.
 
-    Parameters
-    ----------
-    criterion : one of 'gini', 'entropy', 'error', default='gini'
-        The impurity: :math:`1 - \sum p_k^2`, :math:`-\sum p_k \log p_k`, or the share of rows that are not of the
-        commonest class, :math:`1 - \max p_k`. ``'error'`` finds the stump of least weighted training error.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over columns; None means all cores. Changes no result.
-
     Attributes
     ----------
     classes_, n_classes_ : ndarray of shape (n_classes,), int
@@ -79,8 +71,16 @@ class DecisionStump(ClassifierMixin, Estimator):
     (20, 0.9227)
     """
 
-    criterion: str = parameter(Choice("gini", "entropy", "error"), default="gini")
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    criterion: str = parameter(
+        Choice("gini", "entropy", "error"),
+        default="gini",
+        doc=r"The impurity: :math:`1 - \sum p_k^2`, :math:`-\sum p_k \log p_k`, or the share of rows that are not "
+        r"of the commonest class, :math:`1 - \max p_k`. ``'error'`` finds the stump of least weighted training "
+        "error.",
+    )
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(), default=None, doc="Threads over columns; None means all cores. Changes no result."
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
 

@@ -42,18 +42,60 @@ GREEDY = Certificate.none("Each split is the best for its node; no bound says ho
 class TreeModel(MultiOutputMixin, LimitedEstimator):
     """A decision tree, with the methods that classifiers and regressors share."""
 
-    splitter: str = parameter(Choice("best", "random", "histogram"), default="best")
-    max_depth: int | None = parameter(Integer(0) | Nothing(), default=None)
-    min_samples_split: float = parameter(Integer(2) | Share(0, 1, "right"), default=2)
-    min_samples_leaf: float = parameter(Integer(1) | Share(0, 1, "neither"), default=1)
-    min_weight_fraction_leaf: float = parameter(Real(0, 0.5), default=0.0)
-    max_features: Any = parameter(Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None)
-    min_impurity_decrease: float = parameter(Real(0), default=0.0)
-    ccp_alpha: float = parameter(Real(0), default=0.0)
-    monotonic_cst: Any = parameter(ArrayRule() | Nothing(), default=None)
-    categorical_features: Any = parameter(ArrayRule() | Choice("from_dtype") | Nothing(), default=None)
+    splitter: str = parameter(
+        Choice("best", "random", "histogram"),
+        default="best",
+        doc="'best' tries all thresholds, 'random' one drawn at random for each feature, and 'histogram' those "
+        "between at most 255 bins of each column, which hold about equal weight.",
+    )
+    max_depth: int | None = parameter(
+        Integer(0) | Nothing(),
+        default=None,
+        doc="The most splits from the root to a leaf; 0 gives one leaf, and None means no limit.",
+    )
+    min_samples_split: float = parameter(
+        Integer(2) | Share(0, 1, "right"), default=2, doc="The rows a node needs to be split, or their share."
+    )
+    min_samples_leaf: float = parameter(
+        Integer(1) | Share(0, 1, "neither"), default=1, doc="The rows each side of a split needs, or their share."
+    )
+    min_weight_fraction_leaf: float = parameter(
+        Real(0, 0.5), default=0.0, doc="The share of the weight that each side of a split needs."
+    )
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default=None,
+        doc="The number of features, drawn at random, that a node considers, or their share; None means all. More "
+        "are considered where those drawn are constant.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of the random draws.")
+    max_leaf_nodes: int | None = parameter(
+        Integer(2) | Nothing(), default=None, doc="The most leaves; the tree then grows where a split gains most."
+    )
+    min_impurity_decrease: float = parameter(
+        Real(0), default=0.0, doc="The least gain of a split, as a share of all weight."
+    )
+    ccp_alpha: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="The price of a leaf in cost-complexity pruning: the smallest tree that minimises impurity plus price "
+        "is kept.",
+    )
+    monotonic_cst: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="For each feature 1 if the probability of the second class must rise with it, -1 if it must fall, 0 if "
+        "free.",
+    )
+    categorical_features: Any = parameter(
+        ArrayRule() | Choice("from_dtype") | Nothing(),
+        default=None,
+        doc="The columns that hold categories, by index, mask or name, or those of a frame that have such a type.",
+    )
+
+    _documents = {
+        "max_time": "Seconds after which growth ends with the levels that are complete.",
+    }
 
     _objective_moves: ClassVar[str | None] = "down"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -1,11 +1,13 @@
-"""Constructor parameters, each declared in one line of its class: name, type, rule and default.
+"""Constructor parameters, each declared in one line of its class: name, type, rule, default and text.
 
     class KMeans(Estimator):
-        n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+        n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of centres, k.")
         max_time: float | None = parameter(Real(0) | Nothing(), default=None)
         cluster_centers_: Array = attribute()
 
-The constructor, its signature and the table of rules are made from these lines. A class has the parameters of its bases
+The constructor, its signature, the table of rules and the section "Parameters" of the class's docstring are made from
+these lines. A line without a text has that of the line it replaces, or else the one that :mod:`documentation` has for
+its name; ``_documents = {"tol": "..."}`` in a class states other texts alone. A class has the parameters of its bases
 too. Its own come first, each behind the line above it; ``after="tol"`` puts a line behind ``tol`` instead. Parameters
 that may be given by position (``kw_only=False``) precede those that may not. A line with the name of an inherited
 parameter replaces it, and :func:`attribute` takes it away.
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, overload
 
+from mercer._base.parameter.documentation import SHARED, add_parameters, describe_default, describe_parameter
 from mercer._base.parameter.rules import Rule
 
 T = TypeVar("T")
@@ -29,12 +32,13 @@ _MISSING: Any = inspect.Parameter.empty
 
 @dataclass(slots=True)
 class _Parameter:
-    """One line: what a parameter may be, its default, how it may be given, and the parameter that it follows."""
+    """One line: what a parameter may be, its default, how it may be given, the one it follows, and its text."""
 
     rule: Rule
     default: Any
     kw_only: bool
     after: str | None
+    doc: str
     type: Any = _MISSING
 
     def describe(self, name: str) -> inspect.Parameter:
@@ -51,10 +55,12 @@ class _Attribute:
 
 
 @overload
-def parameter(rule: Rule, *, default: T, kw_only: bool = True, after: str | None = None) -> T: ...
+def parameter(rule: Rule, *, default: T, kw_only: bool = True, after: str | None = None, doc: str = "") -> T: ...
 @overload
-def parameter(rule: Rule, *, kw_only: bool = True, after: str | None = None) -> Any: ...
-def parameter(rule: Rule, *, default: Any = _MISSING, kw_only: bool = True, after: str | None = None) -> Any:
+def parameter(rule: Rule, *, kw_only: bool = True, after: str | None = None, doc: str = "") -> Any: ...
+def parameter(
+    rule: Rule, *, default: Any = _MISSING, kw_only: bool = True, after: str | None = None, doc: str = ""
+) -> Any:
     """Declare a parameter of the constructor.
 
     Parameters
@@ -67,10 +73,12 @@ def parameter(rule: Rule, *, default: Any = _MISSING, kw_only: bool = True, afte
         False for a parameter that may also be given by position.
     after : str or None
         The parameter that precedes this one in the signature; by default that of the line above.
+    doc : str
+        What the parameter means, for the docstring of the class; a newline begins a paragraph or an item of a list.
     """
     if isinstance(default, list | dict | set):
         raise TypeError(f"the default {default!r} could be changed by one instance for all; take None or a tuple.")
-    return _Parameter(rule, default, kw_only, after)
+    return _Parameter(rule, default, kw_only, after, doc)
 
 
 def attribute(default: Any = _MISSING, *, init: Literal[False] = False) -> Any:
@@ -87,6 +95,8 @@ class Declared:
 
     # The lines of this class alone: a parameter, or None for a name that is none.
     _declared: ClassVar[dict[str, _Parameter | None]] = {}
+    # Texts of inherited parameters that mean something else here.
+    _documents: ClassVar[dict[str, str]] = {}
     # The rule of each constructor parameter, in the order of the signature.
     _parameters: ClassVar[dict[str, Rule]] = {}
 
@@ -99,6 +109,9 @@ class Declared:
         if parameters:
             cls._parameters = {name: one.rule for name, one in parameters.items()}
             cls.__init__ = _make_constructor(cls, parameters)  # type: ignore[method-assign]
+            # None where Python was started with -OO.
+            if (doc := vars(cls).get("__doc__")) is not None:
+                cls.__doc__ = add_parameters(doc, _describe_parameters(cls, parameters))
 
 
 def _take_declarations(cls: type) -> dict[str, _Parameter | None]:
@@ -151,6 +164,23 @@ def _order_parameters(cls: type) -> dict[str, _Parameter]:
             place += 1
     order.sort(key=lambda name: parameters[name].kw_only)
     return {name: parameters[name] for name in order}
+
+
+def _describe_parameters(cls: type, parameters: dict[str, _Parameter]) -> list[list[str]]:
+    """Return the lines about each parameter in the docstring of a class."""
+    texts: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        own = vars(base)
+        texts |= {name: one.doc for name, one in own.get("_declared", {}).items() if one is not None and one.doc}
+        texts |= own.get("_documents", {})
+    if unknown := vars(cls).get("_documents", {}).keys() - parameters.keys():
+        raise TypeError(f"{cls.__name__}: _documents describes {sorted(unknown)}, which are no parameters of it.")
+    return [
+        describe_parameter(
+            name, one.rule.text, describe_default(one.default, _MISSING), texts.get(name) or SHARED.get(name, "")
+        )
+        for name, one in parameters.items()
+    ]
 
 
 def _make_constructor(cls: type, parameters: dict[str, _Parameter]) -> Callable[..., None]:

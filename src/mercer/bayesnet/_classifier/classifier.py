@@ -34,32 +34,6 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
     its children matter, the Markov blanket. Numbers are cut into bins of equal weight; other columns are categories.
     Missing values are summed out.
 
-    Parameters
-    ----------
-    structure : one of 'naive', 'tree', 'augmented', 'hill_climb', default='tree'
-        Edges from the class to every column; these and the best tree over the columns (tree-augmented naive Bayes);
-        these and what hill climbing adds; or what hill climbing finds without any given edge.
-    n_bins : an integer in [2, 254], default=5
-        The most bins of a column of numbers. A column with fewer values has a bin for each.
-    prior : a number in [0, inf), default=1.0
-        Prior count of each entry of each table.
-    criterion : one of 'bic', 'aic', 'bdeu', 'k2', 'log_likelihood', default='bic'
-        What hill climbing maximises.
-    sample_size : a number in (0, inf), default=1.0
-        The equivalent sample size of 'bdeu'.
-    max_parents : an integer in [0, inf) or None, default=None
-        The most parents of a variable in hill climbing, the class among them.
-    tabu_length : an integer in [0, inf), default=10
-        Moves during which hill climbing leaves a changed pair as it is; 0 ends at the first local maximum.
-    unknown : one of 'error', 'missing', default='error'
-        What a category means in a prediction that the fit did not meet.
-    max_iter : an integer in [1, inf), default=1000
-        The most moves of hill climbing.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     network_ : BayesianNetwork
@@ -100,15 +74,37 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
     [[0.14, 0.86], [0.67, 0.33]]
     """
 
-    structure: str = parameter(Choice("naive", "tree", "augmented", "hill_climb"), default="tree", kw_only=False)
-    n_bins: int = parameter(Integer(2, MOST_STATES), default=5)
-    prior: float = parameter(Real(0), default=1.0)
-    criterion: str = parameter(Choice(*SCORES), default="bic")
-    sample_size: float = parameter(Real(0, closed="right"), default=1.0)
-    max_parents: int | None = parameter(Integer(0) | Nothing(), default=None)
-    tabu_length: int = parameter(Integer(0), default=10)
-    unknown: str = parameter(Choice("error", "missing"), default="error")
-    max_iter: int = parameter(Integer(1), default=1000)
+    structure: str = parameter(
+        Choice("naive", "tree", "augmented", "hill_climb"),
+        default="tree",
+        kw_only=False,
+        doc="Edges from the class to every column; these and the best tree over the columns (tree-augmented naive "
+        "Bayes); these and what hill climbing adds; or what hill climbing finds without any given edge.",
+    )
+    n_bins: int = parameter(
+        Integer(2, MOST_STATES),
+        default=5,
+        doc="The most bins of a column of numbers. A column with fewer values has a bin for each.",
+    )
+    prior: float = parameter(Real(0), default=1.0, doc="Prior count of each entry of each table.")
+    criterion: str = parameter(Choice(*SCORES), default="bic", doc="What hill climbing maximises.")
+    sample_size: float = parameter(Real(0, closed="right"), default=1.0, doc="The equivalent sample size of 'bdeu'.")
+    max_parents: int | None = parameter(
+        Integer(0) | Nothing(),
+        default=None,
+        doc="The most parents of a variable in hill climbing, the class among them.",
+    )
+    tabu_length: int = parameter(
+        Integer(0),
+        default=10,
+        doc="Moves during which hill climbing leaves a changed pair as it is; 0 ends at the first local maximum.",
+    )
+    unknown: str = parameter(
+        Choice("error", "missing"),
+        default="error",
+        doc="What a category means in a prediction that the fit did not meet.",
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="The most moves of hill climbing.")
 
     _objective_moves: ClassVar[str | None] = "up"
     # A state names edges; tables are counted anew.

@@ -35,51 +35,6 @@ class BayesNetLearner(Estimator):
 
         P(x) = prod_i P(x_i | parents of x_i).
 
-    Parameters
-    ----------
-    structure : one of 'hill_climb', 'chow_liu', 'exact', 'pc' or an instance of dict or list or tuple or \
-BayesianNetwork, default='hill_climb'
-        How the structure is found: moves of one edge with a tabu list; the tree of largest likelihood; the best
-        structure of all, up to 20 columns; tests of independence. Or the structure itself: parents by name, a sequence
-        of edges, or a network.
-    criterion : one of 'bic', 'aic', 'bdeu', 'k2', 'log_likelihood', default='bic'
-        What 'hill_climb' and 'exact' maximise.
-    prior : one of 'bdeu', 'k2' or a number in [0, inf) or an instance of dict or None, default=None
-        Prior counts of the tables: `sample_size` spread evenly over each; one for each entry; a number for each entry;
-        or counts by variable. None gives conditional frequencies.
-    sample_size : a number in (0, inf), default=1.0
-        The equivalent sample size of 'bdeu', as criterion and as prior.
-    max_parents : an integer in [0, inf) or None, default=None
-        The most parents of a variable.
-    required_edges : an array-like or None, default=None
-        Pairs (parent, child) that must be edges.
-    forbidden_edges : an array-like or None, default=None
-        Pairs (parent, child) that must not be edges.
-    tiers : an array-like or None, default=None
-        Groups of all columns in order: no edge leads to an earlier group.
-    tabu_length : an integer in [0, inf), default=10
-        Moves during which a changed pair of variables stays as it is; 0 ends at the first local maximum.
-    n_restarts : an integer in [0, inf), default=0
-        Further runs of hill climbing, from the best structure with random moves.
-    test : one of 'g2', 'chi2', 'mutual_information', default='g2'
-        The test of 'pc'.
-    alpha : a number in (0, 1), default=0.05
-        'pc' keeps an edge if the p-value is at most this.
-    states : an instance of dict or None, default=None
-        States of variables by name; others have the sorted values of their column.
-    tables : an instance of dict or None, default=None
-        Tables that an expert gives, by name; they are kept as they are.
-    max_iter : an integer in [1, inf), default=1000
-        The most moves of hill climbing, or iterations of EM.
-    tol : a number in [0, inf), default=1e-06
-        EM ends when the log-likelihood per row changes by less.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the restarts.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     network_ : BayesianNetwork
@@ -125,25 +80,57 @@ BayesianNetwork, default='hill_climb'
     """
 
     structure: Any = parameter(
-        Choice(*METHODS) | Instance(dict, list, tuple, BayesianNetwork), default="hill_climb", kw_only=False
+        Choice(*METHODS) | Instance(dict, list, tuple, BayesianNetwork),
+        default="hill_climb",
+        kw_only=False,
+        doc="How the structure is found: moves of one edge with a tabu list; the tree of largest likelihood; the "
+        "best structure of all, up to 20 columns; tests of independence. Or the structure itself: parents by "
+        "name, a sequence of edges, or a network.",
     )
-    criterion: str = parameter(Choice(*SCORES), default="bic")
-    prior: Any = parameter(Choice("bdeu", "k2") | Real(0) | Instance(dict) | Nothing(), default=None)
-    sample_size: float = parameter(Real(0, closed="right"), default=1.0)
-    max_parents: int | None = parameter(Integer(0) | Nothing(), default=None)
-    required_edges: Any = parameter(ArrayRule() | Nothing(), default=None)
-    forbidden_edges: Any = parameter(ArrayRule() | Nothing(), default=None)
-    tiers: Any = parameter(ArrayRule() | Nothing(), default=None)
-    tabu_length: int = parameter(Integer(0), default=10)
-    n_restarts: int = parameter(Integer(0), default=0)
-    test: str = parameter(Choice(*TESTS), default="g2")
-    alpha: float = parameter(Real(0, 1, closed="neither"), default=0.05)
-    states: Any = parameter(Instance(dict) | Nothing(), default=None)
-    tables: Any = parameter(Instance(dict) | Nothing(), default=None)
-    max_iter: int = parameter(Integer(1), default=1000)
-    tol: float = parameter(Real(0), default=1e-6)
+    criterion: str = parameter(Choice(*SCORES), default="bic", doc="What 'hill_climb' and 'exact' maximise.")
+    prior: Any = parameter(
+        Choice("bdeu", "k2") | Real(0) | Instance(dict) | Nothing(),
+        default=None,
+        doc="Prior counts of the tables: `sample_size` spread evenly over each; one for each entry; a number for "
+        "each entry; or counts by variable. None gives conditional frequencies.",
+    )
+    sample_size: float = parameter(
+        Real(0, closed="right"), default=1.0, doc="The equivalent sample size of 'bdeu', as criterion and as prior."
+    )
+    max_parents: int | None = parameter(Integer(0) | Nothing(), default=None, doc="The most parents of a variable.")
+    required_edges: Any = parameter(
+        ArrayRule() | Nothing(), default=None, doc="Pairs (parent, child) that must be edges."
+    )
+    forbidden_edges: Any = parameter(
+        ArrayRule() | Nothing(), default=None, doc="Pairs (parent, child) that must not be edges."
+    )
+    tiers: Any = parameter(
+        ArrayRule() | Nothing(), default=None, doc="Groups of all columns in order: no edge leads to an earlier group."
+    )
+    tabu_length: int = parameter(
+        Integer(0),
+        default=10,
+        doc="Moves during which a changed pair of variables stays as it is; 0 ends at the first local maximum.",
+    )
+    n_restarts: int = parameter(
+        Integer(0), default=0, doc="Further runs of hill climbing, from the best structure with random moves."
+    )
+    test: str = parameter(Choice(*TESTS), default="g2", doc="The test of 'pc'.")
+    alpha: float = parameter(
+        Real(0, 1, closed="neither"), default=0.05, doc="'pc' keeps an edge if the p-value is at most this."
+    )
+    states: Any = parameter(
+        Instance(dict) | Nothing(),
+        default=None,
+        doc="States of variables by name; others have the sorted values of their column.",
+    )
+    tables: Any = parameter(
+        Instance(dict) | Nothing(), default=None, doc="Tables that an expert gives, by name; they are kept as they are."
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="The most moves of hill climbing, or iterations of EM.")
+    tol: float = parameter(Real(0), default=1e-6, doc="EM ends when the log-likelihood per row changes by less.")
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the restarts.")
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")

@@ -94,24 +94,6 @@ class GrowingKMeans(CentreModel):
     cluster's centre, and Lloyd's algorithm is run again from there. So the number of clusters is the first one on this
     path that reaches the target.
 
-    Parameters
-    ----------
-    target : a number in [0, inf) or None, default=None
-        The inertia to reach; None means a tenth of the inertia about the mean, so that the clusters explain nine tenths
-        of the variance. For a target of :math:`E / 2n`, as some texts scale it, give 2n times that.
-    max_clusters : an integer in [1, inf) or None, default=32
-        The most clusters; None means as many as there are rows. A fit that ends here short of its target says so.
-    max_iter : an integer in [1, inf), default=300
-        Most iterations between two additions.
-    tol : a number in [0, inf), default=0.0001
-        Lloyd's algorithm ends when the squared moves of all centres sum to at most `tol` times the mean variance.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each iteration.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d)
@@ -152,8 +134,27 @@ class GrowingKMeans(CentreModel):
     (3, 1.5)
     """
 
-    target: float | None = parameter(Real(0) | Nothing(), default=None, kw_only=False)
-    max_clusters: int | None = parameter(Integer(1) | Nothing(), default=32)
+    target: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="The inertia to reach; None means a tenth of the inertia about the mean, so that the clusters explain "
+        "nine tenths of the variance. For a target of :math:`E / 2n`, as some texts scale it, give 2n times "
+        "that.",
+    )
+    max_clusters: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=32,
+        doc="The most clusters; None means as many as there are rows. A fit that ends here short of its target says "
+        "so.",
+    )
+
+    _documents = {
+        "max_iter": "Most iterations between two additions.",
+        "tol": (
+            "Lloyd's algorithm ends when the squared moves of all centres sum to at most `tol` times the mean variance."
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),

@@ -33,36 +33,6 @@ class KMeans(CentreModel):
     iteration lowers :math:`E` until nothing changes, which is a local optimum; restarts and good first centres find
     better ones.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf), default=8
-        The number of centres, k.
-    init : one of 'k-means++', 'random', 'uniform', 'mean' or a callable or an array-like, default='k-means++'
-        The first centres: ``'k-means++'`` draws rows far from one another (greedy, with 2 + log k trials a centre),
-        ``'random'`` draws rows at different positions, ``'uniform'`` positions in the bounding box, ``'mean'`` normal
-        positions with the data's mean and spread. A callable is called as ``init(X, n_clusters, random_state=...)``;
-        an array of shape (k, d) is used as it is.
-    n_init : one of 'auto' or an integer in [1, inf), default='auto'
-        Runs with different first centres; the best run is kept. ``'auto'`` is 1 for k-means++ and for given
-        centres, else 10.
-    max_iter : an integer in [1, inf), default=300
-        Most iterations of one run.
-    tol : a number in [0, inf), default=0.0001
-        A run ends when the squared moves of all centres sum to at most `tol` times the mean variance of the columns.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each iteration.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first centres.
-    copy_x : a boolean, default=True
-        Taken for compatibility; the input is neither copied nor changed.
-    algorithm : one of 'lloyd', 'elkan', default='lloyd'
-        Both give the same result to the last bit. ``'lloyd'`` uses one bound per row to skip rows whose centre cannot
-        have changed, whenever that pays; ``'elkan'`` does so in every iteration.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d)
@@ -106,14 +76,39 @@ class KMeans(CentreModel):
     0.0
     """
 
-    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of centres, k.")
     init: str | Callable[..., Any] | Any = parameter(
-        Choice("k-means++", "random", "uniform", "mean") | Function() | Array(), default="k-means++"
+        Choice("k-means++", "random", "uniform", "mean") | Function() | Array(),
+        default="k-means++",
+        doc="The first centres: ``'k-means++'`` draws rows far from one another (greedy, with 2 + log k trials a "
+        "centre), ``'random'`` draws rows at different positions, ``'uniform'`` positions in the bounding box, "
+        "``'mean'`` normal positions with the data's mean and spread. A callable is called as ``init(X, "
+        "n_clusters, random_state=...)``; an array of shape (k, d) is used as it is.",
     )
-    n_init: str | int = parameter(Choice("auto") | Integer(1), default="auto")
-    random_state: Any = parameter(Seed(), default=None, after="verbose")
-    copy_x: bool = parameter(Boolean(), default=True)
-    algorithm: str = parameter(Choice("lloyd", "elkan"), default="lloyd")
+    n_init: str | int = parameter(
+        Choice("auto") | Integer(1),
+        default="auto",
+        doc="Runs with different first centres; the best run is kept. ``'auto'`` is 1 for k-means++ and for given "
+        "centres, else 10.",
+    )
+    random_state: Any = parameter(Seed(), default=None, after="verbose", doc="Seed of the first centres.")
+    copy_x: bool = parameter(
+        Boolean(), default=True, doc="Taken for compatibility; the input is neither copied nor changed."
+    )
+    algorithm: str = parameter(
+        Choice("lloyd", "elkan"),
+        default="lloyd",
+        doc="Both give the same result to the last bit. ``'lloyd'`` uses one bound per row to skip rows whose "
+        "centre cannot have changed, whenever that pays; ``'elkan'`` does so in every iteration.",
+    )
+
+    _documents = {
+        "max_iter": "Most iterations of one run.",
+        "tol": (
+            "A run ends when the squared moves of all centres sum to at most `tol` times the mean variance of the "
+            "columns."
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),

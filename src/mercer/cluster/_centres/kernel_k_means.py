@@ -35,33 +35,6 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
 
     with :math:`n_q` the weight of cluster q. Each row goes to the nearest mean until none moves.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf), default=8
-    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed' or a callable, default='rbf'
-        The kernel k by name, as an object of :mod:`mercer.kernels`, or a function of two matrices of rows;
-        ``'precomputed'`` means that X holds the kernels themselves, symmetric.
-    gamma : a number in (0, inf) or None, default=None
-        Of rbf, poly and laplacian; None means 1 / d.
-    degree : an integer in [1, inf), default=3
-        Of poly.
-    coef0 : a number in [0, inf), default=1
-        Of poly.
-    start : one of 'k-means++', 'random' or an array-like, default='k-means++'
-        The first labels: of the nearest of rows drawn by k-means++ in feature space, at random, or given, one a row.
-    n_init : an integer in [1, inf), default=5
-        Runs; the best is kept. Given labels make one.
-    max_iter : an integer in [1, inf), default=300
-        Most iterations of a run.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first labels.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each iteration.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int32
@@ -102,17 +75,27 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
     True
     """
 
-    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of clusters, k.")
     kernel: Any = parameter(
-        Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(), default="rbf"
+        Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),
+        default="rbf",
+        doc="The kernel k by name, as an object of :mod:`mercer.kernels`, or a function of two matrices of rows; "
+        "``'precomputed'`` means that X holds the kernels themselves, symmetric.",
     )
-    gamma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
-    degree: int = parameter(Integer(1), default=3)
-    coef0: float = parameter(Real(0), default=1)
-    start: Any = parameter(Choice("k-means++", "random") | Array(), default="k-means++")
-    n_init: int = parameter(Integer(1), default=5)
-    max_iter: int = parameter(Integer(1), default=300)
-    random_state: Any = parameter(Seed(), default=None)
+    gamma: float | None = parameter(
+        Real(0, closed="neither") | Nothing(), default=None, doc="Of rbf, poly and laplacian; None means 1 / d."
+    )
+    degree: int = parameter(Integer(1), default=3, doc="Of poly.")
+    coef0: float = parameter(Real(0), default=1, doc="Of poly.")
+    start: Any = parameter(
+        Choice("k-means++", "random") | Array(),
+        default="k-means++",
+        doc="The first labels: of the nearest of rows drawn by k-means++ in feature space, at random, or given, one "
+        "a row.",
+    )
+    n_init: int = parameter(Integer(1), default=5, doc="Runs; the best is kept. Given labels make one.")
+    max_iter: int = parameter(Integer(1), default=300, doc="Most iterations of a run.")
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first labels.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
 
     # The runs of several restarts follow one another, and each begins higher than the last ended.

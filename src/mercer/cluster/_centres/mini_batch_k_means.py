@@ -38,45 +38,6 @@ class MiniBatchKMeans(CentreModel):
     :math:`\epsilon_0` takes the place of :math:`1 / n_q`: in batch t = 0, 1, ... it is
     :math:`\epsilon_0 (1 + t)^{-a}` with a = `learning_rate_decay`.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf), default=8
-        The number of centres, k.
-    init : one of 'k-means++', 'random', 'uniform', 'mean' or a callable or an array-like, default='k-means++'
-        The first centres, as in :class:`KMeans`, found from `init_size` drawn rows.
-    max_iter : an integer in [1, inf), default=100
-        Most passes: as many batches are drawn as hold ``max_iter`` times the rows.
-    batch_size : an integer in [1, inf), default=1024
-        Rows in a batch, drawn in proportion to their weights.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each step.
-    compute_labels : a boolean, default=True
-        Whether to label all rows at the end, which takes one pass.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first centres and of the batches.
-    tol : a number in [0, inf), default=0.0
-        End when a batch's squared moves of all centres sum to at most `tol` times the mean variance of the columns;
-        0 switches this rule off.
-    max_no_improvement : an integer in [0, inf) or None, default=10
-        End after this number of batches without a new least smoothed cost; None switches this rule off.
-    init_size : an integer in [1, inf) or None, default=None
-        Rows drawn for the first centres; None means three times the batch size, or three times k if that is more.
-    n_init : one of 'auto' or an integer in [1, inf), default='auto'
-        First centres tried; the best on `init_size` other rows are used. ``'auto'`` is 1 for k-means++ and for given
-        centres, else 3.
-    reassignment_ratio : a number in [0, inf), default=0.01
-        A centre that has won less than this share of what the winningest centre has is put on a random row.
-    learning_rate : one of 'mean' or a number in (0, 1], default='mean'
-        'mean': :math:`1 / n_q`. A number: the rate of the first batch. A constant rate forgets old rows and follows
-        data that drift; one that falls comes to rest.
-    learning_rate_decay : a number in [0, inf), default=0.0
-        How fast the rate falls, a: 0 keeps it, and between 1/2 and 1 it falls slowly enough to reach every place and
-        fast enough to settle (Robbins and Monro). For a number as `learning_rate`.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d)
@@ -116,21 +77,60 @@ class MiniBatchKMeans(CentreModel):
     [2.0, 10.0]
     """
 
-    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of centres, k.")
     init: str | Callable[..., Any] | Any = parameter(
-        Choice("k-means++", "random", "uniform", "mean") | Function() | Array(), default="k-means++"
+        Choice("k-means++", "random", "uniform", "mean") | Function() | Array(),
+        default="k-means++",
+        doc="The first centres, as in :class:`KMeans`, found from `init_size` drawn rows.",
     )
-    max_iter: int = parameter(Integer(1), default=100)
-    batch_size: int = parameter(Integer(1), default=1024)
-    compute_labels: bool = parameter(Boolean(), default=True, after="verbose")
-    random_state: Any = parameter(Seed(), default=None)
-    tol: float = parameter(Real(0), default=0.0)
-    max_no_improvement: int | None = parameter(Integer(0) | Nothing(), default=10)
-    init_size: int | None = parameter(Integer(1) | Nothing(), default=None)
-    n_init: str | int = parameter(Choice("auto") | Integer(1), default="auto")
-    reassignment_ratio: float = parameter(Real(0), default=0.01)
-    learning_rate: str | float = parameter(Choice("mean") | Real(0, 1, "right"), default="mean")
-    learning_rate_decay: float = parameter(Real(0), default=0.0)
+    max_iter: int = parameter(
+        Integer(1), default=100, doc="Most passes: as many batches are drawn as hold ``max_iter`` times the rows."
+    )
+    batch_size: int = parameter(Integer(1), default=1024, doc="Rows in a batch, drawn in proportion to their weights.")
+    compute_labels: bool = parameter(
+        Boolean(), default=True, after="verbose", doc="Whether to label all rows at the end, which takes one pass."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first centres and of the batches.")
+    tol: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="End when a batch's squared moves of all centres sum to at most `tol` times the mean variance of the "
+        "columns; 0 switches this rule off.",
+    )
+    max_no_improvement: int | None = parameter(
+        Integer(0) | Nothing(),
+        default=10,
+        doc="End after this number of batches without a new least smoothed cost; None switches this rule off.",
+    )
+    init_size: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rows drawn for the first centres; None means three times the batch size, or three times k if that is "
+        "more.",
+    )
+    n_init: str | int = parameter(
+        Choice("auto") | Integer(1),
+        default="auto",
+        doc="First centres tried; the best on `init_size` other rows are used. ``'auto'`` is 1 for k-means++ and "
+        "for given centres, else 3.",
+    )
+    reassignment_ratio: float = parameter(
+        Real(0),
+        default=0.01,
+        doc="A centre that has won less than this share of what the winningest centre has is put on a random row.",
+    )
+    learning_rate: str | float = parameter(
+        Choice("mean") | Real(0, 1, "right"),
+        default="mean",
+        doc="'mean': :math:`1 / n_q`. A number: the rate of the first batch. A constant rate forgets old rows and "
+        "follows data that drift; one that falls comes to rest.",
+    )
+    learning_rate_decay: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="How fast the rate falls, a: 0 keeps it, and between 1/2 and 1 it falls slowly enough to reach every "
+        "place and fast enough to settle (Robbins and Monro). For a number as `learning_rate`.",
+    )
 
     _objective_moves = None
     _stored: ClassVar[dict[str, Stored]] = {

@@ -181,27 +181,6 @@ class SoftKMeans(CentreModel):
     :math:`\beta` is small all centres are at the mean; the first split comes at :math:`\beta = 1 / (2 \lambda)`, with
     :math:`\lambda` the largest variance of the rows in any direction; at its end it is k-means.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf), default=8
-        The number of centres, k.
-    beta : a number in (0, inf) or None, default=None
-        The inverse temperature to end at; None means 200 times that of the first split, all but hard.
-    n_levels : an integer in [1, inf), default=30
-        Temperatures on the way, from above the first split; 1 goes to `beta` at once.
-    max_iter : an integer in [1, inf), default=200
-        Most iterations at one temperature.
-    tol : a number in [0, inf), default=1e-06
-        A level ends when the squared moves of all centres sum to at most `tol` times the mean variance of the columns.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each iteration.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the small moves that let equal centres part.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d)
@@ -246,12 +225,25 @@ class SoftKMeans(CentreModel):
     [1, 2]
     """
 
-    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
-    beta: float | None = parameter(Real(0, closed="right") | Nothing(), default=None)
-    n_levels: int = parameter(Integer(1), default=30)
-    max_iter: int = parameter(Integer(1), default=200)
-    tol: float = parameter(Real(0), default=1e-6)
-    random_state: Any = parameter(Seed(), default=None, after="verbose")
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of centres, k.")
+    beta: float | None = parameter(
+        Real(0, closed="right") | Nothing(),
+        default=None,
+        doc="The inverse temperature to end at; None means 200 times that of the first split, all but hard.",
+    )
+    n_levels: int = parameter(
+        Integer(1), default=30, doc="Temperatures on the way, from above the first split; 1 goes to `beta` at once."
+    )
+    max_iter: int = parameter(Integer(1), default=200, doc="Most iterations at one temperature.")
+    tol: float = parameter(
+        Real(0),
+        default=1e-6,
+        doc="A level ends when the squared moves of all centres sum to at most `tol` times the mean variance of the "
+        "columns.",
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, after="verbose", doc="Seed of the small moves that let equal centres part."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),

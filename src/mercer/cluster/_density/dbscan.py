@@ -56,28 +56,6 @@ class DBSCAN(ClusterMixin, Estimator):
     Clusters are the connected components of core rows within `eps` of each other. Any other row within `eps` of a core
     row is a *border* row of that cluster, and what is left is noise, labelled -1. The number of clusters is found.
 
-    Parameters
-    ----------
-    eps : a number in (0, inf), default=0.5
-        The radius of a neighbourhood, :math:`\epsilon`. See :func:`suggest_eps`.
-    min_samples : an integer in [1, inf), default=5
-        The weight in a neighbourhood that makes a row core, m.
-    metric : the name of a metric or a callable, default='euclidean'
-        What d is: any metric of scikit-learn's ``pairwise_distances``, or a function of two rows.
-        ``'precomputed'``: `X` is a square matrix of distances, or a sparse one that holds the near ones.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        How neighbours are found: all give the same clusters. ``'auto'`` sorts Euclidean rows of up to three columns
-        into a grid and others into a k-d tree; other metrics use scikit-learn's trees if these know them, else all
-        distances, a tile at a time.
-    leaf_size : an integer in [1, inf), default=30
-        The rows in a leaf of scikit-learn's trees.
-    p : a number in [0, inf) or None, default=None
-        The power of ``metric='minkowski'``; None means 2.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int64
@@ -124,13 +102,33 @@ class DBSCAN(ClusterMixin, Estimator):
     0
     """
 
-    eps: float = parameter(Real(0, closed="neither"), default=0.5, kw_only=False)
-    min_samples: int = parameter(Integer(1), default=5)
-    metric: Any = parameter(MetricName() | Function(), default="euclidean")
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
-    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto")
-    leaf_size: int = parameter(Integer(1), default=30)
-    p: float | None = parameter(Real(0) | Nothing(), default=None)
+    eps: float = parameter(
+        Real(0, closed="neither"),
+        default=0.5,
+        kw_only=False,
+        doc=r"The radius of a neighbourhood, :math:`\epsilon`. See :func:`suggest_eps`.",
+    )
+    min_samples: int = parameter(Integer(1), default=5, doc="The weight in a neighbourhood that makes a row core, m.")
+    metric: Any = parameter(
+        MetricName() | Function(),
+        default="euclidean",
+        doc="What d is: any metric of scikit-learn's ``pairwise_distances``, or a function of two rows. "
+        "``'precomputed'``: `X` is a square matrix of distances, or a sparse one that holds the near ones.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(), default=None, doc="More arguments of the metric."
+    )
+    algorithm: str = parameter(
+        Choice("auto", "ball_tree", "kd_tree", "brute"),
+        default="auto",
+        doc="How neighbours are found: all give the same clusters. ``'auto'`` sorts Euclidean rows of up to three "
+        "columns into a grid and others into a k-d tree; other metrics use scikit-learn's trees if these know "
+        "them, else all distances, a tile at a time.",
+    )
+    leaf_size: int = parameter(Integer(1), default=30, doc="The rows in a leaf of scikit-learn's trees.")
+    p: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="The power of ``metric='minkowski'``; None means 2."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {

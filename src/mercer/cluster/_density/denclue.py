@@ -28,24 +28,6 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
     the path is the row's *attractor*. Attractors with f below the noise level `xi` and all rows that climb to them are
     noise; attractors that a path of rows above `xi` joins make one cluster, which can have any shape.
 
-    Parameters
-    ----------
-    bandwidth : one of 'scott', 'silverman' or a number in (0, inf), default='scott'
-        h. ``'scott'`` is :math:`s W^{-1/(d+4)}` and ``'silverman'`` is :math:`s (W (d+2)/4)^{-1/(d+4)}`, where
-        :math:`s^2` is the mean variance of the columns; both suit one hill, and smooth several rather too much.
-    xi : a number in [0, inf) or None, default=None
-        The noise level, a density; None means a tenth of the mean density at the rows.
-    max_iter : an integer in [1, inf), default=300
-        Most steps of a row.
-    tol : a number in [0, inf), default=0.001
-        A row has arrived when its next step would be at most `tol` bandwidths long.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each step.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int64
@@ -90,10 +72,23 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
     3
     """
 
-    bandwidth: Any = parameter(Choice("scott", "silverman") | Real(0, closed="neither"), default="scott", kw_only=False)
-    xi: float | None = parameter(Real(0) | Nothing(), default=None)
-    max_iter: int = parameter(Integer(1), default=300)
-    tol: float = parameter(Real(0), default=1e-3)
+    bandwidth: Any = parameter(
+        Choice("scott", "silverman") | Real(0, closed="neither"),
+        default="scott",
+        kw_only=False,
+        doc="h. ``'scott'`` is :math:`s W^{-1/(d+4)}` and ``'silverman'`` is :math:`s (W (d+2)/4)^{-1/(d+4)}`, "
+        "where :math:`s^2` is the mean variance of the columns; both suit one hill, and smooth several rather "
+        "too much.",
+    )
+    xi: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="The noise level, a density; None means a tenth of the mean density at the rows.",
+    )
+    max_iter: int = parameter(Integer(1), default=300, doc="Most steps of a row.")
+    tol: float = parameter(
+        Real(0), default=1e-3, doc="A row has arrived when its next step would be at most `tol` bandwidths long."
+    )
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
 
     _stored: ClassVar[dict[str, Stored]] = {

@@ -89,39 +89,6 @@ class HDBSCAN(ClusterMixin, Estimator):
     `min_cluster_size` rows are no splits; of the clusters that are left, those are kept whose rows stay in them for the
     longest range of densities in total (``'eom'``), or those that split no more (``'leaf'``).
 
-    Parameters
-    ----------
-    min_cluster_size : an integer in [2, inf), default=5
-        The least rows of a cluster.
-    min_samples : an integer in [1, inf) or None, default=None
-        Which nearest row, itself counted, is at the core distance; None means `min_cluster_size`.
-    cluster_selection_epsilon : a number in [0, inf), default=0.0
-        Clusters that split at a smaller distance are kept together.
-    max_cluster_size : an integer in [1, inf) or None, default=None
-        The most rows of a cluster that ``'eom'`` keeps.
-    metric : the name of a metric or a callable, default='euclidean'
-        What d is: any metric of scikit-learn's ``pairwise_distances``, or a function of two rows.
-        ``'precomputed'``: `X` is a square matrix of distances, dense (infinite where missing) or sparse.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric; ``max_distance`` stands in for infinite distances of a sparse matrix.
-    alpha : a number in (0, inf), default=1.0
-        What distances are divided by, :math:`\alpha`.
-    algorithm : one of 'auto', 'brute', 'kd_tree', 'ball_tree', default='auto'
-        How neighbours are found: all give the same tree. Euclidean rows use a k-d tree and Boruvka's algorithm, on all
-        threads; other metrics Prim's algorithm.
-    leaf_size : an integer in [1, inf), default=40
-        The rows in a leaf of scikit-learn's trees, which other metrics use.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    cluster_selection_method : one of 'eom', 'leaf', default='eom'
-        Which clusters are kept.
-    allow_single_cluster : a boolean, default=False
-        Whether all rows may make one cluster.
-    store_centers : one of 'centroid', 'medoid', 'both' or None, default=None
-        Which centres to compute.
-    copy : a boolean or one of 'warn', default='warn'
-        Taken for compatibility; the input is never changed.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int64
@@ -165,20 +132,64 @@ class HDBSCAN(ClusterMixin, Estimator):
     3
     """
 
-    min_cluster_size: int = parameter(Integer(2), default=5, kw_only=False)
-    min_samples: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    cluster_selection_epsilon: float = parameter(Real(0), default=0.0, kw_only=False)
-    max_cluster_size: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    metric: Any = parameter(MetricName() | Function(), default="euclidean", kw_only=False)
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None, kw_only=False)
-    alpha: float = parameter(Real(0, closed="neither"), default=1.0, kw_only=False)
-    algorithm: str = parameter(Choice("auto", "brute", "kd_tree", "ball_tree"), default="auto", kw_only=False)
-    leaf_size: int = parameter(Integer(1), default=40, kw_only=False)
+    min_cluster_size: int = parameter(Integer(2), default=5, kw_only=False, doc="The least rows of a cluster.")
+    min_samples: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Which nearest row, itself counted, is at the core distance; None means `min_cluster_size`.",
+    )
+    cluster_selection_epsilon: float = parameter(
+        Real(0), default=0.0, kw_only=False, doc="Clusters that split at a smaller distance are kept together."
+    )
+    max_cluster_size: int | None = parameter(
+        Integer(1) | Nothing(), default=None, kw_only=False, doc="The most rows of a cluster that ``'eom'`` keeps."
+    )
+    metric: Any = parameter(
+        MetricName() | Function(),
+        default="euclidean",
+        kw_only=False,
+        doc="What d is: any metric of scikit-learn's ``pairwise_distances``, or a function of two rows. "
+        "``'precomputed'``: `X` is a square matrix of distances, dense (infinite where missing) or sparse.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="More arguments of the metric; ``max_distance`` stands in for infinite distances of a sparse matrix.",
+    )
+    alpha: float = parameter(
+        Real(0, closed="neither"), default=1.0, kw_only=False, doc=r"What distances are divided by, :math:`\alpha`."
+    )
+    algorithm: str = parameter(
+        Choice("auto", "brute", "kd_tree", "ball_tree"),
+        default="auto",
+        kw_only=False,
+        doc="How neighbours are found: all give the same tree. Euclidean rows use a k-d tree and Boruvka's "
+        "algorithm, on all threads; other metrics Prim's algorithm.",
+    )
+    leaf_size: int = parameter(
+        Integer(1),
+        default=40,
+        kw_only=False,
+        doc="The rows in a leaf of scikit-learn's trees, which other metrics use.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None, kw_only=False)
-    cluster_selection_method: str = parameter(Choice("eom", "leaf"), default="eom", kw_only=False)
-    allow_single_cluster: bool = parameter(Boolean(), default=False, kw_only=False)
-    store_centers: str | None = parameter(Choice("centroid", "medoid", "both") | Nothing(), default=None, kw_only=False)
-    copy: bool | str = parameter(Boolean() | Choice("warn"), default="warn", kw_only=False)
+    cluster_selection_method: str = parameter(
+        Choice("eom", "leaf"), default="eom", kw_only=False, doc="Which clusters are kept."
+    )
+    allow_single_cluster: bool = parameter(
+        Boolean(), default=False, kw_only=False, doc="Whether all rows may make one cluster."
+    )
+    store_centers: str | None = parameter(
+        Choice("centroid", "medoid", "both") | Nothing(), default=None, kw_only=False, doc="Which centres to compute."
+    )
+    copy: bool | str = parameter(
+        Boolean() | Choice("warn"),
+        default="warn",
+        kw_only=False,
+        doc="Taken for compatibility; the input is never changed.",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_fit_rows": numbers("finite, columns | none", sparse=True),

@@ -44,33 +44,6 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     median       the same of midpoints: a merge counts both parts alike
     ===========  =======================================================================================
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf) or None, default=2
-        The number of clusters to cut the tree into; None with `distance_threshold`.
-    metric : a string or a callable, default='euclidean'
-        ``'euclidean'``, ``'l1'``, ``'l2'``, ``'manhattan'``, ``'cosine'``, any metric of SciPy, or ``'precomputed'``
-        when `X` holds all distances. A callable makes the distances of all rows from `X`. Ward's, centroid and median
-        linkage need Euclidean distances.
-    memory : a string or an instance of Memory or None, default=None
-        A folder, or a joblib memory, where the tree is kept for the next fit to the same rows.
-    connectivity : an array-like or a callable or None, default=None
-        A matrix, sparse or dense, whose entries say which rows touch, or a function that makes one from `X`: only
-        clusters that touch are merged.
-    compute_full_tree : one of 'auto' or a boolean, default='auto'
-        Whether to merge on beyond `n_clusters` when there is a connectivity; ``'auto'`` does so unless `n_clusters` is
-        at least 100 and 2 % of the rows. Without a connectivity the tree is always whole.
-    linkage : one of 'single', 'complete', 'average', 'weighted', 'ward', 'centroid', 'median', default='ward'
-        The distance of two clusters.
-    distance_threshold : a number in [0, inf) or None, default=None
-        The height at or above which clusters are not merged; then `n_clusters` is None.
-    compute_distances : a boolean, default=False
-        Whether to keep ``distances_`` without a threshold.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the merges it has made.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads that measure distances; None means all cores. Changes no result.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
@@ -116,14 +89,50 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     13.5
     """
 
-    n_clusters: int | None = parameter(Integer(1) | Nothing(), default=2, kw_only=False)
-    metric: Any = parameter(Text() | Function(), default="euclidean")
-    memory: Any = parameter(Text() | Instance(Memory) | Nothing(), default=None)
-    connectivity: Any = parameter(ArrayLike() | Function() | Nothing(), default=None)
-    compute_full_tree: str | bool = parameter(Choice("auto") | Boolean(), default="auto")
-    linkage: str = parameter(Choice(*METHODS), default="ward")
-    distance_threshold: float | None = parameter(Real(0) | Nothing(), default=None)
-    compute_distances: bool = parameter(Boolean(), default=False)
+    n_clusters: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=2,
+        kw_only=False,
+        doc="The number of clusters to cut the tree into; None with `distance_threshold`.",
+    )
+    metric: Any = parameter(
+        Text() | Function(),
+        default="euclidean",
+        doc="``'euclidean'``, ``'l1'``, ``'l2'``, ``'manhattan'``, ``'cosine'``, any metric of SciPy, or "
+        "``'precomputed'`` when `X` holds all distances. A callable makes the distances of all rows from `X`. "
+        "Ward's, centroid and median linkage need Euclidean distances.",
+    )
+    memory: Any = parameter(
+        Text() | Instance(Memory) | Nothing(),
+        default=None,
+        doc="A folder, or a joblib memory, where the tree is kept for the next fit to the same rows.",
+    )
+    connectivity: Any = parameter(
+        ArrayLike() | Function() | Nothing(),
+        default=None,
+        doc="A matrix, sparse or dense, whose entries say which rows touch, or a function that makes one from `X`: "
+        "only clusters that touch are merged.",
+    )
+    compute_full_tree: str | bool = parameter(
+        Choice("auto") | Boolean(),
+        default="auto",
+        doc="Whether to merge on beyond `n_clusters` when there is a connectivity; ``'auto'`` does so unless "
+        "`n_clusters` is at least 100 and 2 % of the rows. Without a connectivity the tree is always whole.",
+    )
+    linkage: str = parameter(Choice(*METHODS), default="ward", doc="The distance of two clusters.")
+    distance_threshold: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="The height at or above which clusters are not merged; then `n_clusters` is None.",
+    )
+    compute_distances: bool = parameter(
+        Boolean(), default=False, doc="Whether to keep ``distances_`` without a threshold."
+    )
+
+    _documents = {
+        "max_time": "Seconds after which the fit ends with the merges it has made.",
+        "n_jobs": "Threads that measure distances; None means all cores. Changes no result.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "labels_": integers("rows", low=0),

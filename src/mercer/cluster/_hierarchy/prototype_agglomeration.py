@@ -34,25 +34,6 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     cluster of its nearest prototype. With Ward's linkage every merge raises the sum of squares least, as in the full
     hierarchy of the rows.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf) or None, default=2
-        The number of clusters; None means where the dendrogram of the prototypes has its widest gap.
-    n_prototypes : an integer in [1, inf), default=100
-        The number of prototypes, p; all rows where there are fewer.
-    linkage : one of 'single', 'complete', 'average', 'weighted', 'ward', 'centroid', 'median', default='ward'
-        The distance of two clusters of prototypes.
-    max_iter : an integer in [1, inf), default=300
-        Most iterations of k-means.
-    tol : a number in [0, inf), default=0.0001
-        k-means ends when the squared moves of all prototypes sum to at most `tol` times the mean variance.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first prototypes (k-means++).
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which k-means ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     prototypes_ : ndarray of shape (p, d)
@@ -91,12 +72,27 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     [3000, 3000]
     """
 
-    n_clusters: int | None = parameter(Integer(1) | Nothing(), default=2, kw_only=False)
-    n_prototypes: int = parameter(Integer(1), default=100)
-    linkage: str = parameter(Choice(*METHODS), default="ward")
-    max_iter: int = parameter(Integer(1), default=300)
-    tol: float = parameter(Real(0), default=1e-4)
-    random_state: Any = parameter(Seed(), default=None)
+    n_clusters: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=2,
+        kw_only=False,
+        doc="The number of clusters; None means where the dendrogram of the prototypes has its widest gap.",
+    )
+    n_prototypes: int = parameter(
+        Integer(1), default=100, doc="The number of prototypes, p; all rows where there are fewer."
+    )
+    linkage: str = parameter(Choice(*METHODS), default="ward", doc="The distance of two clusters of prototypes.")
+    max_iter: int = parameter(Integer(1), default=300, doc="Most iterations of k-means.")
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="k-means ends when the squared moves of all prototypes sum to at most `tol` times the mean variance.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first prototypes (k-means++).")
+
+    _documents = {
+        "max_time": "Seconds after which k-means ends with what it has.",
+    }
 
     prototype_labels_: Array = attribute()
     _stored: ClassVar[dict[str, Stored]] = {

@@ -132,35 +132,6 @@ class KernelSelfOrganizingMap(KernelKMeans):
     winner of row i and h the neighbourhood on the grid, as in :class:`SelfOrganizingMap`; distances to it need kernels
     only. With the linear kernel this is the batch map.
 
-    Parameters
-    ----------
-    n_rows : an integer in [1, inf), default=5
-    n_columns : an integer in [1, inf), default=5
-    topology : one of 'rectangular', 'hexagonal', default='rectangular'
-    torus : a boolean, default=False
-        The grid, as in :class:`SelfOrganizingMap`.
-    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed' or a callable, default='rbf'
-    gamma : a number in (0, inf) or None, default=None
-    degree : an integer in [1, inf), default=3
-    coef0 : a number in [0, inf), default=1
-        The kernel, as in :class:`KernelKMeans`.
-    sigma : a number in (0, inf) or None, default=None
-        The first width; None means a quarter of the longer side, and at least `sigma_end`.
-    sigma_end : a number in (0, inf), default=0.5
-        The last width.
-    decay : one of 'exponential', 'linear', default='exponential'
-        How the width falls.
-    annealing_iter : an integer in [1, inf), default=15
-        Epochs in which it falls.
-    max_iter : an integer in [1, inf), default=100
-        Most epochs.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each epoch.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int32
@@ -198,15 +169,28 @@ class KernelSelfOrganizingMap(KernelKMeans):
     (150, 2)
     """
 
-    n_rows: int = parameter(Integer(1), default=5, kw_only=False)
-    n_columns: int = parameter(Integer(1), default=5, kw_only=False)
-    topology: str = parameter(Choice("rectangular", "hexagonal"), default="rectangular")
-    torus: bool = parameter(Boolean(), default=False)
-    sigma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None, after="coef0")
-    sigma_end: float = parameter(Real(0, closed="neither"), default=0.5)
-    decay: str = parameter(Choice("exponential", "linear"), default="exponential")
-    annealing_iter: int = parameter(Integer(1), default=15)
-    max_iter: int = parameter(Integer(1), default=100)
+    n_rows: int = parameter(Integer(1), default=5, kw_only=False, doc="Rows of the grid.")
+    n_columns: int = parameter(Integer(1), default=5, kw_only=False, doc="Columns of the grid.")
+    topology: str = parameter(
+        Choice("rectangular", "hexagonal"), default="rectangular", doc="As in :class:`SelfOrganizingMap`."
+    )
+    torus: bool = parameter(Boolean(), default=False, doc="The grid, as in :class:`SelfOrganizingMap`.")
+    sigma: float | None = parameter(
+        Real(0, closed="neither") | Nothing(),
+        default=None,
+        after="coef0",
+        doc="The first width; None means a quarter of the longer side, and at least `sigma_end`.",
+    )
+    sigma_end: float = parameter(Real(0, closed="neither"), default=0.5, doc="The last width.")
+    decay: str = parameter(Choice("exponential", "linear"), default="exponential", doc="How the width falls.")
+    annealing_iter: int = parameter(Integer(1), default=15, doc="Epochs in which it falls.")
+    max_iter: int = parameter(Integer(1), default=100, doc="Most epochs.")
+
+    _documents = {
+        "coef0": "The kernel, as in :class:`KernelKMeans`.",
+        "verbose": "Whether to print each epoch.",
+    }
+
     n_clusters: Any = attribute()
     n_init: Any = attribute()
     random_state: Any = attribute()

@@ -42,51 +42,6 @@ class SelfOrganizingMap(CentreModel):
     the mean of all rows weighted by :math:`h_{qp}`, where the steps above, summed over the rows, are zero. With
     :math:`\sigma \to 0` this is k-means.
 
-    Parameters
-    ----------
-    n_rows : an integer in [1, inf), default=10
-        Rows of the grid; 1 makes a one-dimensional map.
-    n_columns : an integer in [1, inf), default=10
-        Columns of the grid.
-    topology : one of 'rectangular', 'hexagonal', default='rectangular'
-        Neighbours of a unit: the eight around it, or, with every other row shifted by a half, six at one distance.
-    torus : a boolean, default=False
-        Whether the first row and column follow the last.
-    init : one of 'pca', 'random' or an array-like, default='pca'
-        The first prototypes: in the plane of the two leading principal components; at random with mean and spread of
-        the columns; or given, one row a unit, row by row of the grid.
-    solver : one of 'batch', 'online', default='batch'
-        Passes over all rows in any place, or row after row in random order, in memory.
-    sigma : a number in (0, inf) or None, default=None
-        The first width; None means a quarter of the longer side, and at least `sigma_end`.
-    sigma_end : a number in (0, inf), default=0.5
-        The last width.
-    decay : one of 'exponential', 'linear', default='exponential'
-        How the width (and the learning rate) falls.
-    annealing_iter : an integer in [1, inf), default=15
-        Epochs in which the width falls.
-    subsample : an integer in [1, inf) or None, default=None
-        Rows drawn, in proportion to their weights, for all epochs of the annealing but the last; None means all rows.
-        Some rows a unit order a map as well as all do, at a fraction of the cost. The batch solver alone asks.
-    max_iter : an integer in [1, inf), default=100
-        Most epochs. The batch solver goes on at the last width until the prototypes rest; the online one ends with the
-        annealing.
-    tol : a number in [0, inf), default=0.0001
-        The batch solver ends when the squared moves of all prototypes sum to at most `tol` times the mean variance of
-        the columns.
-    learning_rate : a number in (0, 1], default=0.5
-        The first :math:`\epsilon` of the online solver.
-    learning_rate_end : a number in (0, 1], default=0.01
-        Its last.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of random prototypes and of the order of rows in the online solver.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each epoch.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_rows * n_columns, d)
@@ -130,21 +85,66 @@ class SelfOrganizingMap(CentreModel):
     0.32
     """
 
-    n_rows: int = parameter(Integer(1), default=10, kw_only=False)
-    n_columns: int = parameter(Integer(1), default=10, kw_only=False)
-    topology: str = parameter(Choice("rectangular", "hexagonal"), default="rectangular")
-    torus: bool = parameter(Boolean(), default=False)
-    init: Any = parameter(Choice("pca", "random") | Array(), default="pca")
-    solver: str = parameter(Choice("batch", "online"), default="batch")
-    sigma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
-    sigma_end: float = parameter(Real(0, closed="neither"), default=0.5)
-    decay: str = parameter(Choice("exponential", "linear"), default="exponential")
-    annealing_iter: int = parameter(Integer(1), default=15)
-    subsample: int | None = parameter(Integer(1) | Nothing(), default=None)
-    max_iter: int = parameter(Integer(1), default=100)
-    learning_rate: float = parameter(Real(0, 1, closed="right"), default=0.5, after="tol")
-    learning_rate_end: float = parameter(Real(0, 1, closed="right"), default=0.01)
-    random_state: Any = parameter(Seed(), default=None)
+    n_rows: int = parameter(
+        Integer(1), default=10, kw_only=False, doc="Rows of the grid; 1 makes a one-dimensional map."
+    )
+    n_columns: int = parameter(Integer(1), default=10, kw_only=False, doc="Columns of the grid.")
+    topology: str = parameter(
+        Choice("rectangular", "hexagonal"),
+        default="rectangular",
+        doc="Neighbours of a unit: the eight around it, or, with every other row shifted by a half, six at one "
+        "distance.",
+    )
+    torus: bool = parameter(Boolean(), default=False, doc="Whether the first row and column follow the last.")
+    init: Any = parameter(
+        Choice("pca", "random") | Array(),
+        default="pca",
+        doc="The first prototypes: in the plane of the two leading principal components; at random with mean and "
+        "spread of the columns; or given, one row a unit, row by row of the grid.",
+    )
+    solver: str = parameter(
+        Choice("batch", "online"),
+        default="batch",
+        doc="Passes over all rows in any place, or row after row in random order, in memory.",
+    )
+    sigma: float | None = parameter(
+        Real(0, closed="neither") | Nothing(),
+        default=None,
+        doc="The first width; None means a quarter of the longer side, and at least `sigma_end`.",
+    )
+    sigma_end: float = parameter(Real(0, closed="neither"), default=0.5, doc="The last width.")
+    decay: str = parameter(
+        Choice("exponential", "linear"), default="exponential", doc="How the width (and the learning rate) falls."
+    )
+    annealing_iter: int = parameter(Integer(1), default=15, doc="Epochs in which the width falls.")
+    subsample: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rows drawn, in proportion to their weights, for all epochs of the annealing but the last; None means "
+        "all rows. Some rows a unit order a map as well as all do, at a fraction of the cost. The batch solver "
+        "alone asks.",
+    )
+    max_iter: int = parameter(
+        Integer(1),
+        default=100,
+        doc="Most epochs. The batch solver goes on at the last width until the prototypes rest; the online one ends "
+        "with the annealing.",
+    )
+    learning_rate: float = parameter(
+        Real(0, 1, closed="right"), default=0.5, after="tol", doc=r"The first :math:`\epsilon` of the online solver."
+    )
+    learning_rate_end: float = parameter(Real(0, 1, closed="right"), default=0.01, doc="Its last.")
+    random_state: Any = parameter(
+        Seed(), default=None, doc="Seed of random prototypes and of the order of rows in the online solver."
+    )
+
+    _documents = {
+        "tol": (
+            "The batch solver ends when the squared moves of all prototypes sum to at most `tol` times the mean "
+            "variance of the columns."
+        ),
+        "verbose": "Whether to print each epoch.",
+    }
 
     _objective_moves = None
     _stored: ClassVar[dict[str, Stored]] = {

@@ -33,34 +33,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     Unlike a mean, a medoid exists for any distance and stays where it is when one far outlier is added.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf), default=8
-        The number of medoids, k.
-    metric : a string or a callable, default='euclidean'
-        Any metric of SciPy or scikit-learn, a function of two rows, or ``'precomputed'`` when `X` holds all distances.
-    metric_params : an instance of dict or None, default=None
-        Further arguments of the metric.
-    method : one of 'fasterpam', 'pam', 'alternate', 'clara', default='fasterpam'
-        ``'fasterpam'`` makes each swap that helps when it is found; ``'pam'`` looks at all swaps and makes the best
-        one; ``'alternate'`` recentres each cluster, which is fast and worse; ``'clara'`` runs fasterpam on samples.
-    init : one of 'k-medoids++', 'build', 'random' or an array-like, default='k-medoids++'
-        The first medoids: ``'k-medoids++'`` draws rows in proportion to their distance from those drawn before,
-        ``'build'`` adds the row that lowers T most, k times (nothing is drawn, k passes over all pairs), ``'random'``
-        draws rows. An array holds the indices of k rows, or k positions: the rows nearest to them are taken.
-    max_iter : an integer in [1, inf), default=300
-        Most passes over all rows; for ``'pam'``, most swaps.
-    n_draws : an integer in [1, inf), default=5
-        Samples of ``'clara'``.
-    draw_size : an integer in [1, inf) or None, default=None
-        Rows of a sample; None means 80 + 4 k.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of what is drawn.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     medoid_indices_ : ndarray of shape (k,)
@@ -104,15 +76,37 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([3.0, 500.0], 18.0)
     """
 
-    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
-    metric: Any = parameter(Text() | Function(), default="euclidean")
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
-    method: str = parameter(Choice("fasterpam", "pam", "alternate", "clara"), default="fasterpam")
-    init: Any = parameter(Choice("k-medoids++", "build", "random") | ArrayLike(), default="k-medoids++")
-    max_iter: int = parameter(Integer(1), default=300)
-    n_draws: int = parameter(Integer(1), default=5)
-    draw_size: int | None = parameter(Integer(1) | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of medoids, k.")
+    metric: Any = parameter(
+        Text() | Function(),
+        default="euclidean",
+        doc="Any metric of SciPy or scikit-learn, a function of two rows, or ``'precomputed'`` when `X` holds all "
+        "distances.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(), default=None, doc="Further arguments of the metric."
+    )
+    method: str = parameter(
+        Choice("fasterpam", "pam", "alternate", "clara"),
+        default="fasterpam",
+        doc="``'fasterpam'`` makes each swap that helps when it is found; ``'pam'`` looks at all swaps and makes "
+        "the best one; ``'alternate'`` recentres each cluster, which is fast and worse; ``'clara'`` runs "
+        "fasterpam on samples.",
+    )
+    init: Any = parameter(
+        Choice("k-medoids++", "build", "random") | ArrayLike(),
+        default="k-medoids++",
+        doc="The first medoids: ``'k-medoids++'`` draws rows in proportion to their distance from those drawn "
+        "before, ``'build'`` adds the row that lowers T most, k times (nothing is drawn, k passes over all "
+        "pairs), ``'random'`` draws rows. An array holds the indices of k rows, or k positions: the rows "
+        "nearest to them are taken.",
+    )
+    max_iter: int = parameter(Integer(1), default=300, doc="Most passes over all rows; for ``'pam'``, most swaps.")
+    n_draws: int = parameter(Integer(1), default=5, doc="Samples of ``'clara'``.")
+    draw_size: int | None = parameter(
+        Integer(1) | Nothing(), default=None, doc="Rows of a sample; None means 80 + 4 k."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of what is drawn.")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),

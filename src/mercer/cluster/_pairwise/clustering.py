@@ -35,40 +35,6 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
     annealing offers objects other clusters at random. With squared Euclidean distances E is 2 / M times the inertia of
     k-means, and the mean field is soft k-means.
 
-    Parameters
-    ----------
-    n_clusters : an integer in [1, inf), default=8
-        M. At a given beta fewer may differ; see ``n_distinct`` in ``history_``.
-    metric : one of 'sqeuclidean', 'precomputed', 'euclidean', 'manhattan', 'chebyshev', 'cosine', default='sqeuclidean'
-        The distance between rows; ``'precomputed'`` means that X holds the distances themselves, symmetric with a zero
-        diagonal, where NaN means that a distance is missing.
-    solver : one of 'mean_field', 'annealing', default='mean_field'
-        Mean-field or simulated annealing. The latter needs all distances.
-    neighbourhood : None or an array-like, default=None
-        h of shape (M, M): the cost is that of :math:`\sum_r h_{qr} m_{ra}`, a map of the objects; see
-        :func:`grid_neighbourhood`. For the mean field.
-    subsample : None or a number in (0, 1], default=None
-        The share of the distances to use, drawn at random; mean distances to clusters are then means over those. An
-        iteration costs this share of n^2 M, and memory 24 bytes for each distance. None uses all. For the mean field.
-    beta : None or a number in (0, inf), default=None
-        The first inverse temperature; None means M / (4 d) with d the mean distance, below any split.
-    beta_end : None or a number in (0, inf), default=None
-        The last; None goes on until memberships are as good as labels.
-    factor : a number in (1, inf), default=1.25
-        beta is multiplied by this from level to level.
-    max_iter : an integer in [1, inf), default=2000
-        Most iterations (sweeps) in all.
-    tol : a number in [0, inf), default=0.001
-        A level ends when no membership moved by more.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the small shakes that let equal clusters part, or of the random walk.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each iteration.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int32
@@ -117,17 +83,54 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
     array([0, 0, 0, 1, 1, 2], dtype=int32)
     """
 
-    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
-    metric: str = parameter(Choice(*_METRICS), default="sqeuclidean")
-    solver: str = parameter(Choice("mean_field", "annealing"), default="mean_field")
-    neighbourhood: Any = parameter(Nothing() | Array(), default=None)
-    subsample: float | None = parameter(Nothing() | Real(0, 1, "right"), default=None)
-    beta: float | None = parameter(Nothing() | Real(0, closed="neither"), default=None)
-    beta_end: float | None = parameter(Nothing() | Real(0, closed="neither"), default=None)
-    factor: float = parameter(Real(1, closed="neither"), default=1.25)
-    max_iter: int = parameter(Integer(1), default=2000)
-    tol: float = parameter(Real(0), default=1e-3)
-    random_state: Any = parameter(Seed(), default=None)
+    n_clusters: int = parameter(
+        Integer(1),
+        default=8,
+        kw_only=False,
+        doc="M. At a given beta fewer may differ; see ``n_distinct`` in ``history_``.",
+    )
+    metric: str = parameter(
+        Choice(*_METRICS),
+        default="sqeuclidean",
+        doc="The distance between rows; ``'precomputed'`` means that X holds the distances themselves, symmetric "
+        "with a zero diagonal, where NaN means that a distance is missing.",
+    )
+    solver: str = parameter(
+        Choice("mean_field", "annealing"),
+        default="mean_field",
+        doc="Mean-field or simulated annealing. The latter needs all distances.",
+    )
+    neighbourhood: Any = parameter(
+        Nothing() | Array(),
+        default=None,
+        doc=r"h of shape (M, M): the cost is that of :math:`\sum_r h_{qr} m_{ra}`, a map of the objects; see "
+        ":func:`grid_neighbourhood`. For the mean field.",
+    )
+    subsample: float | None = parameter(
+        Nothing() | Real(0, 1, "right"),
+        default=None,
+        doc="The share of the distances to use, drawn at random; mean distances to clusters are then means over "
+        "those. An iteration costs this share of n^2 M, and memory 24 bytes for each distance. None uses all. "
+        "For the mean field.",
+    )
+    beta: float | None = parameter(
+        Nothing() | Real(0, closed="neither"),
+        default=None,
+        doc="The first inverse temperature; None means M / (4 d) with d the mean distance, below any split.",
+    )
+    beta_end: float | None = parameter(
+        Nothing() | Real(0, closed="neither"),
+        default=None,
+        doc="The last; None goes on until memberships are as good as labels.",
+    )
+    factor: float = parameter(
+        Real(1, closed="neither"), default=1.25, doc="beta is multiplied by this from level to level."
+    )
+    max_iter: int = parameter(Integer(1), default=2000, doc="Most iterations (sweeps) in all.")
+    tol: float = parameter(Real(0), default=1e-3, doc="A level ends when no membership moved by more.")
+    random_state: Any = parameter(
+        Seed(), default=None, doc="Seed of the small shakes that let equal clusters part, or of the random walk."
+    )
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
 
     _objective_moves = None

@@ -59,32 +59,6 @@ class FactorAnalysis(LatentGaussian):
     (``noise_variance_``) have maximum likelihood. Unlike principal components, factors do not depend on the units of
     the columns, and a column's own noise does not become a factor.
 
-    Parameters
-    ----------
-    n_components : an integer in [0, inf) or None, default=None
-        How many factors; None for as many as columns.
-    tol : a number in [0, inf), default=0.01
-        The fit stops when an iteration raises the log-likelihood of all rows by less.
-    copy : a boolean, default=True
-        The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
-    max_iter : an integer in [1, inf), default=1000
-        Most iterations.
-    noise_variance_init : an array-like or None, default=None
-        First noise variances, one for each column; None for half the columns' variances. (scikit-learn starts from
-        ones, and then takes a loud column for a factor.)
-    svd_method : one of 'lapack', 'randomized', default='randomized'
-        Accepted for scikit-learn's code: eigenvectors of the d x d covariance are exact either way.
-    iterated_power : an integer in [0, inf), default=3
-        Accepted for scikit-learn's code.
-    rotation : one of 'varimax', 'quartimax' or None, default=None
-        How the loadings are rotated at the end; see :func:`rotate_loadings`. The likelihood does not change.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=0
-        Accepted for scikit-learn's code: nothing is drawn.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -119,14 +93,40 @@ class FactorAnalysis(LatentGaussian):
     ((2, 4), -2.6)
     """
 
-    n_components: int | None = parameter(Integer(0) | Nothing(), default=None, kw_only=False)
-    tol: float = parameter(Real(0), default=1e-2)
-    copy: bool = parameter(Boolean(), default=True)
-    noise_variance_init: Any = parameter(ArrayRule() | Nothing(), default=None, after="max_iter")
-    svd_method: str = parameter(Choice("lapack", "randomized"), default="randomized")
-    iterated_power: int = parameter(Integer(0), default=3)
-    rotation: str | None = parameter(Choice("varimax", "quartimax") | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=0)
+    n_components: int | None = parameter(
+        Integer(0) | Nothing(), default=None, kw_only=False, doc="How many factors; None for as many as columns."
+    )
+    tol: float = parameter(
+        Real(0), default=1e-2, doc="The fit stops when an iteration raises the log-likelihood of all rows by less."
+    )
+    copy: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.",
+    )
+    noise_variance_init: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        after="max_iter",
+        doc="First noise variances, one for each column; None for half the columns' variances. (scikit-learn starts "
+        "from ones, and then takes a loud column for a factor.)",
+    )
+    svd_method: str = parameter(
+        Choice("lapack", "randomized"),
+        default="randomized",
+        doc="Accepted for scikit-learn's code: eigenvectors of the d x d covariance are exact either way.",
+    )
+    iterated_power: int = parameter(Integer(0), default=3, doc="Accepted for scikit-learn's code.")
+    rotation: str | None = parameter(
+        Choice("varimax", "quartimax") | Nothing(),
+        default=None,
+        doc="How the loadings are rotated at the end; see :func:`rotate_loadings`. The likelihood does not change.",
+    )
+    random_state: Any = parameter(Seed(), default=0, doc="Accepted for scikit-learn's code: nothing is drawn.")
+
+    _documents = {
+        "max_iter": "Most iterations.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "noise_variance_": floats("columns"),

@@ -51,23 +51,6 @@ class ProbabilisticPCA(LatentGaussian):
     :math:`\sigma^2 = \frac{1}{d - k} \sum_{i > k} \lambda_i` and loadings :math:`\sqrt{\lambda_i - \sigma^2}` along the
     i-th eigenvector. Where entries are missing (NaN), EM climbs the likelihood of the others.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or one of 'mle' or None, default=None
-        How many factors; ``"mle"`` by Minka's evidence (complete rows only); None for all but one column.
-    method : one of 'auto', 'closed_form', 'em', default='auto'
-        The closed form, or EM; ``"auto"`` takes EM only where entries are missing.
-    tol : a number in [0, inf), default=1e-06
-        EM stops when an iteration raises the mean log-likelihood of a row by less.
-    max_iter : an integer in [1, inf), default=1000
-        Most iterations of EM.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the first loadings of EM.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which EM stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -104,10 +87,25 @@ class ProbabilisticPCA(LatentGaussian):
     True
     """
 
-    n_components: Any = parameter(Integer(1) | Choice("mle") | Nothing(), default=None, kw_only=False)
-    method: str = parameter(Choice("auto", "closed_form", "em"), default="auto")
-    tol: float = parameter(Real(0), default=1e-6)
-    random_state: Any = parameter(Seed(), default=None, after="max_iter")
+    n_components: Any = parameter(
+        Integer(1) | Choice("mle") | Nothing(),
+        default=None,
+        kw_only=False,
+        doc='How many factors; ``"mle"`` by Minka\'s evidence (complete rows only); None for all but one column.',
+    )
+    method: str = parameter(
+        Choice("auto", "closed_form", "em"),
+        default="auto",
+        doc='The closed form, or EM; ``"auto"`` takes EM only where entries are missing.',
+    )
+    tol: float = parameter(
+        Real(0), default=1e-6, doc="EM stops when an iteration raises the mean log-likelihood of a row by less."
+    )
+    random_state: Any = parameter(Seed(), default=None, after="max_iter", doc="Of the first loadings of EM.")
+
+    _documents = {
+        "max_iter": "Most iterations of EM.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "explained_variance_": floats("components"),

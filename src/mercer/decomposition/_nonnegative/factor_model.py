@@ -30,14 +30,21 @@ def check_not_negative(X: Any, subject: str) -> None:
 class FactorModel(LinearMap, LimitedEstimator):
     """Maps rows x to the nonnegative w with the least loss between x and ``w components_``."""
 
-    n_components: Any = parameter(Integer(1) | Choice("auto") | Nothing(), default="auto", kw_only=False)
+    n_components: Any = parameter(
+        Integer(1) | Choice("auto") | Nothing(),
+        default="auto",
+        kw_only=False,
+        doc='How many parts; ``"auto"`` is that of a given H, else, as None, the number of columns.',
+    )
     init: str | None = parameter(Choice("random", "nndsvd", "nndsvda", "nndsvdar", "custom") | Nothing(), default=None)
     beta_loss: Any = parameter(Real() | Choice("frobenius", "kullback-leibler", "itakura-saito"), default="frobenius")
     tol: float = parameter(Real(0), default=1e-4)
     max_iter: int = parameter(Integer(1), default=200)
-    alpha_W: float = parameter(Real(0), default=0.0)
-    alpha_H: Any = parameter(Real(0) | Choice("same"), default="same")
-    l1_ratio: float = parameter(Real(0, 1), default=0.0)
+    alpha_W: float = parameter(Real(0), default=0.0, doc="Size of the penalty on W.")
+    alpha_H: Any = parameter(
+        Real(0) | Choice("same"), default="same", doc='Size of the penalty on H; ``"same"`` is that on W.'
+    )
+    l1_ratio: float = parameter(Real(0, 1), default=0.0, doc="Share of the l1 norm in the penalties.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)

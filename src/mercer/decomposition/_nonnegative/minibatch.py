@@ -61,45 +61,6 @@ class MiniBatchNMF(FactorModel):
     Each batch updates its weights W by multiplicative steps, and then the parts H by running sums of both parts of
     their gradient, in which older batches fade by ``forget_factor``.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or one of 'auto' or None, default='auto'
-        How many parts; ``"auto"`` is that of a given H, else, as None, the number of columns.
-    init : one of 'random', 'nndsvd', 'nndsvda', 'nndsvdar', 'custom' or None, default=None
-        The start, as in :class:`NMF`.
-    batch_size : an integer in [1, inf), default=1024
-        Rows in a batch of ``fit``.
-    beta_loss : a number in (-inf, inf) or one of 'frobenius', 'kullback-leibler', 'itakura-saito', default='frobenius'
-        The divergence, by name or by its beta.
-    tol : a number in [0, inf), default=0.0001
-        The fit stops when a batch moves H by no more than this share of its length; 0 switches the rule off.
-    max_no_improvement : an integer in [1, inf) or None, default=10
-        The fit stops after this number of batches that do not lower the smoothed cost.
-    max_iter : an integer in [1, inf), default=200
-        Most passes over the rows.
-    alpha_W : a number in [0, inf), default=0.0
-        Size of the penalty on W.
-    alpha_H : a number in [0, inf) or one of 'same', default='same'
-        Size of the penalty on H; ``"same"`` is that on W.
-    l1_ratio : a number in [0, 1], default=0.0
-        Share of the l1 norm in the penalties.
-    forget_factor : a number in [0, 1], default=0.7
-        What is left of the running sums after one pass over all rows.
-    fresh_restarts : a boolean, default=False
-        Whether the weights of a batch are solved for from the start at each visit, not improved by one update.
-    fresh_restarts_max_iter : an integer in [1, inf), default=30
-        Most updates of such a solution.
-    transform_max_iter : an integer in [1, inf) or None, default=None
-        Most updates of ``transform``; None for ``max_iter``.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the start.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each batch.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of ``transform``; batches follow one another. Never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -131,13 +92,35 @@ class MiniBatchNMF(FactorModel):
     True
     """
 
-    batch_size: int = parameter(Integer(1), default=1024, after="init")
-    max_no_improvement: int | None = parameter(Integer(1) | Nothing(), default=10, after="tol")
-    forget_factor: float = parameter(Real(0, 1), default=0.7, after="l1_ratio")
-    fresh_restarts: bool = parameter(Boolean(), default=False)
-    fresh_restarts_max_iter: int = parameter(Integer(1), default=30)
-    transform_max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
+    batch_size: int = parameter(Integer(1), default=1024, after="init", doc="Rows in a batch of ``fit``.")
+    max_no_improvement: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=10,
+        after="tol",
+        doc="The fit stops after this number of batches that do not lower the smoothed cost.",
+    )
+    forget_factor: float = parameter(
+        Real(0, 1), default=0.7, after="l1_ratio", doc="What is left of the running sums after one pass over all rows."
+    )
+    fresh_restarts: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether the weights of a batch are solved for from the start at each visit, not improved by one update.",
+    )
+    fresh_restarts_max_iter: int = parameter(Integer(1), default=30, doc="Most updates of such a solution.")
+    transform_max_iter: int | None = parameter(
+        Integer(1) | Nothing(), default=None, doc="Most updates of ``transform``; None for ``max_iter``."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the start.")
+
+    _documents = {
+        "init": "The start, as in :class:`NMF`.",
+        "beta_loss": "The divergence, by name or by its beta.",
+        "tol": "The fit stops when a batch moves H by no more than this share of its length; 0 switches the rule off.",
+        "max_iter": "Most passes over the rows.",
+        "verbose": "Whether to print a line for each batch.",
+        "n_jobs": "Threads of ``transform``; batches follow one another. Never changes a result.",
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "batches are consecutive rows, and each moves the parts, so that their order shows"

@@ -32,40 +32,6 @@ class NMF(FactorModel):
     with r = ``l1_ratio`` and D half the squared error, or another beta-divergence. What cannot be cancelled by a
     negative part must be built from parts, which so are local: noses of faces, topics of texts.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or one of 'auto' or None, default='auto'
-        How many parts; ``"auto"`` is that of a given H, else, as None, the number of columns.
-    init : one of 'random', 'nndsvd', 'nndsvda', 'nndsvdar', 'custom' or None, default=None
-        The start: random numbers; positive parts of singular vectors, with zeros, filled with the mean of X or with
-        small random numbers; given W and H. None is ``"nndsvd"`` for ``solver="cd"`` unless the rank of X is below
-        n_components, ``"nndsvda"`` for ``"mu"``, and ``"random"`` for more parts than columns or rows.
-    solver : one of 'cd', 'mu', default='cd'
-        Coordinate descent, for squared error; multiplicative updates, for every loss.
-    beta_loss : a number in (-inf, inf) or one of 'frobenius', 'kullback-leibler', 'itakura-saito', default='frobenius'
-        The divergence, by name or by its beta (2, 1, 0). Those but ``"frobenius"`` need ``solver="mu"``.
-    tol : a number in [0, inf), default=0.0001
-        ``"cd"`` stops when the relative projected gradient is at most 5 times this, ``"mu"`` when ten iterations lower
-        the divergence by less than this share of its first value.
-    max_iter : an integer in [1, inf), default=200
-        Most iterations.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the start.
-    alpha_W : a number in [0, inf), default=0.0
-        Size of the penalty on W.
-    alpha_H : a number in [0, inf) or one of 'same', default='same'
-        Size of the penalty on H; ``"same"`` is that on W.
-    l1_ratio : a number in [0, 1], default=0.0
-        Share of the l1 norm in the penalties.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each iteration.
-    shuffle : a boolean, default=False
-        Accepted for scikit-learn's code; coordinates are visited in order, which takes fewer iterations.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
@@ -102,9 +68,36 @@ class NMF(FactorModel):
     (True, 0.0)
     """
 
-    solver: str = parameter(Choice("cd", "mu"), default="cd", after="init")
-    random_state: Any = parameter(Seed(), default=None, after="max_iter")
-    shuffle: bool = parameter(Boolean(), default=False, after="verbose")
+    solver: str = parameter(
+        Choice("cd", "mu"),
+        default="cd",
+        after="init",
+        doc="Coordinate descent, for squared error; multiplicative updates, for every loss.",
+    )
+    random_state: Any = parameter(Seed(), default=None, after="max_iter", doc="Of the start.")
+    shuffle: bool = parameter(
+        Boolean(),
+        default=False,
+        after="verbose",
+        doc="Accepted for scikit-learn's code; coordinates are visited in order, which takes fewer iterations.",
+    )
+
+    _documents = {
+        "init": (
+            "The start: random numbers; positive parts of singular vectors, with zeros, filled with the mean of X "
+            'or with small random numbers; given W and H. None is ``"nndsvd"`` for ``solver="cd"`` unless the rank '
+            'of X is below n_components, ``"nndsvda"`` for ``"mu"``, and ``"random"`` for more parts than columns '
+            "or rows."
+        ),
+        "beta_loss": (
+            'The divergence, by name or by its beta (2, 1, 0). Those but ``"frobenius"`` need ``solver="mu"``.'
+        ),
+        "tol": (
+            '``"cd"`` stops when the relative projected gradient is at most 5 times this, ``"mu"`` when ten '
+            "iterations lower the divergence by less than this share of its first value."
+        ),
+        "max_iter": "Most iterations.",
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "NMF":

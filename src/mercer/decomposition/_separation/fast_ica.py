@@ -45,34 +45,6 @@ class FastICA(Unmixer, LimitedEstimator):
     :class:`ICA` with ``constraint="orthogonal"`` has the same solutions, and also converges where this iteration jumps
     between two points.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        Number of components; None takes as many as the rank of the centred rows.
-    algorithm : one of 'parallel', 'deflation', default='parallel'
-        All components at once, or one after the other.
-    whiten : one of 'arbitrary-variance', 'unit-variance' or False, default='unit-variance'
-        Sources of variance one, or with a sum of squares of one; False takes the rows as white already.
-    fun : one of 'logcosh', 'exp', 'cube' or a callable, default='logcosh'
-        The contrast G, or a function that returns g and g' (or its mean over the last axis) of an array.
-    fun_args : an instance of dict or None, default=None
-        ``{"alpha": 1.0}``, from 1 to 2, for ``"logcosh"``; otherwise arguments of the callable.
-    max_iter : an integer in [1, inf), default=200
-        Steps at most; of each component with ``"deflation"``.
-    tol : a number in [0, inf), default=0.0001
-        Stops when no row of W turns by more between two steps: 1 - |cos| of the angle.
-    w_init : an array-like or None, default=None
-        First W, (n_components, n_components); None draws it from a normal distribution.
-    whiten_solver : one of 'eigh', 'svd', default='svd'
-        ``"eigh"`` takes eigenvectors of the covariance; ``"svd"`` factorises the rows themselves where the condition
-        number of the covariance is above 1e8, and does the same otherwise.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the first W.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the solver stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -108,16 +80,48 @@ class FastICA(Unmixer, LimitedEstimator):
     True
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    algorithm: str = parameter(Choice("parallel", "deflation"), default="parallel")
-    whiten: Any = parameter(Choice("arbitrary-variance", "unit-variance") | _Off(), default="unit-variance")
-    fun: Any = parameter(Choice("logcosh", "exp", "cube") | Function(), default="logcosh")
-    fun_args: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
-    max_iter: int = parameter(Integer(1), default=200)
-    tol: float = parameter(Real(0, closed="left"), default=1e-4)
-    w_init: Any = parameter(ArrayLike() | Nothing(), default=None)
-    whiten_solver: str = parameter(Choice("eigh", "svd"), default="svd")
-    random_state: Any = parameter(Seed(), default=None)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Number of components; None takes as many as the rank of the centred rows.",
+    )
+    algorithm: str = parameter(
+        Choice("parallel", "deflation"), default="parallel", doc="All components at once, or one after the other."
+    )
+    whiten: Any = parameter(
+        Choice("arbitrary-variance", "unit-variance") | _Off(),
+        default="unit-variance",
+        doc="Sources of variance one, or with a sum of squares of one; False takes the rows as white already.",
+    )
+    fun: Any = parameter(
+        Choice("logcosh", "exp", "cube") | Function(),
+        default="logcosh",
+        doc="The contrast G, or a function that returns g and g' (or its mean over the last axis) of an array.",
+    )
+    fun_args: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(),
+        default=None,
+        doc='``{"alpha": 1.0}``, from 1 to 2, for ``"logcosh"``; otherwise arguments of the callable.',
+    )
+    max_iter: int = parameter(Integer(1), default=200, doc='Steps at most; of each component with ``"deflation"``.')
+    tol: float = parameter(
+        Real(0, closed="left"),
+        default=1e-4,
+        doc="Stops when no row of W turns by more between two steps: 1 - |cos| of the angle.",
+    )
+    w_init: Any = parameter(
+        ArrayLike() | Nothing(),
+        default=None,
+        doc="First W, (n_components, n_components); None draws it from a normal distribution.",
+    )
+    whiten_solver: str = parameter(
+        Choice("eigh", "svd"),
+        default="svd",
+        doc='``"eigh"`` takes eigenvectors of the covariance; ``"svd"`` factorises the rows themselves where the '
+        "condition number of the covariance is above 1e8, and does the same otherwise.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the first W.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The contrast of light tails falls and that of heavy tails rises, and no step is checked.

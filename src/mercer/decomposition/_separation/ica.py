@@ -32,44 +32,6 @@ class ICA(Unmixer, LimitedEstimator):
     Its relative gradient <g(y) y^T> - I, with the score g = G', does not depend on the mixing matrix: neither do the
     course of the solver nor the quality of the answer. ``components_`` is W K with each source scaled to variance one.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        Number of sources: the principal components with most variance are unmixed. None takes all of them.
-        Rows of lower rank give fewer sources, with a warning.
-    solver : one of 'quasi_newton', 'natural_gradient', 'infomax', default='quasi_newton'
-        ``"quasi_newton"`` is L-BFGS preconditioned by the Hessian of independent sources, after some fixed-point steps.
-        ``"natural_gradient"`` and ``"infomax"`` are gradient ascent as it was published, slower by far, with a bias.
-    score_function : one of 'tanh', 'logistic', 'cube', 'exp', default='tanh'
-        The density of the sources by its score g: tanh(y); 2 sigma(y) - 1 = tanh(y / 2) of sigmoid neurons; y^3 for
-        light tails; y exp(-y^2 / 2), which is no density and needs ``constraint="orthogonal"``.
-    constraint : one of 'orthogonal' or None, default=None
-        ``"orthogonal"`` keeps the sources uncorrelated on the given rows, as FastICA does; faster, and a little less
-        precise where rows are many. None lets W be any matrix.
-    extended : a boolean or one of 'auto', default='auto'
-        Whether each source may have light tails (sub-Gaussian) instead of heavy ones, whichever fits it. ``"auto"``
-        means True for ``"tanh"`` and ``"logistic"`` and for orthogonal W, and False for ``"infomax"``, which then fails
-        for light tails such as those of the uniform density.
-    tol : a number in [0, inf), default=1e-08
-        Largest entry of the relative gradient at which the solver stops.
-    max_iter : an integer in [1, inf), default=500
-        Steps at most; for gradient ascent passes over the rows.
-    learning_rate : a number in (0, 1], default=0.1
-        First step size of gradient ascent; it halves when the likelihood falls.
-    rows_per_step : an integer in [1, inf) or None, default=None
-        Rows per step of gradient ascent, in random order; None means all rows.
-    order : one of 'nongaussianity', 'variance', default='nongaussianity'
-        Whether the sources come by falling distance from a Gaussian, or by falling variance of what they contribute to
-        the rows. The entry of largest magnitude in each column of ``mixing_`` is positive.
-    w_init : an array-like or None, default=None
-        First W, of shape (n_components, n_components), in the white space; None draws a random rotation.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the first W, and of the batches.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the solver stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -120,18 +82,63 @@ class ICA(Unmixer, LimitedEstimator):
     True
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    solver: str = parameter(Choice("quasi_newton", "natural_gradient", "infomax"), default="quasi_newton")
-    score_function: str = parameter(Choice("tanh", "logistic", "cube", "exp"), default="tanh")
-    constraint: str | None = parameter(Choice("orthogonal") | Nothing(), default=None)
-    extended: Any = parameter(Boolean() | Choice("auto"), default="auto")
-    tol: float = parameter(Real(0, closed="left"), default=1e-8)
-    max_iter: int = parameter(Integer(1), default=500)
-    learning_rate: float = parameter(Real(0, 1, "right"), default=0.1)
-    rows_per_step: int | None = parameter(Integer(1) | Nothing(), default=None)
-    order: str = parameter(Choice("nongaussianity", "variance"), default="nongaussianity")
-    w_init: Any = parameter(ArrayLike() | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Number of sources: the principal components with most variance are unmixed. None takes all of them. "
+        "Rows of lower rank give fewer sources, with a warning.",
+    )
+    solver: str = parameter(
+        Choice("quasi_newton", "natural_gradient", "infomax"),
+        default="quasi_newton",
+        doc='``"quasi_newton"`` is L-BFGS preconditioned by the Hessian of independent sources, after some '
+        'fixed-point steps. ``"natural_gradient"`` and ``"infomax"`` are gradient ascent as it was published, '
+        "slower by far, with a bias.",
+    )
+    score_function: str = parameter(
+        Choice("tanh", "logistic", "cube", "exp"),
+        default="tanh",
+        doc="The density of the sources by its score g: tanh(y); 2 sigma(y) - 1 = tanh(y / 2) of sigmoid neurons; "
+        'y^3 for light tails; y exp(-y^2 / 2), which is no density and needs ``constraint="orthogonal"``.',
+    )
+    constraint: str | None = parameter(
+        Choice("orthogonal") | Nothing(),
+        default=None,
+        doc='``"orthogonal"`` keeps the sources uncorrelated on the given rows, as FastICA does; faster, and a '
+        "little less precise where rows are many. None lets W be any matrix.",
+    )
+    extended: Any = parameter(
+        Boolean() | Choice("auto"),
+        default="auto",
+        doc="Whether each source may have light tails (sub-Gaussian) instead of heavy ones, whichever fits it. "
+        '``"auto"`` means True for ``"tanh"`` and ``"logistic"`` and for orthogonal W, and False for '
+        '``"infomax"``, which then fails for light tails such as those of the uniform density.',
+    )
+    tol: float = parameter(
+        Real(0, closed="left"), default=1e-8, doc="Largest entry of the relative gradient at which the solver stops."
+    )
+    max_iter: int = parameter(Integer(1), default=500, doc="Steps at most; for gradient ascent passes over the rows.")
+    learning_rate: float = parameter(
+        Real(0, 1, "right"), default=0.1, doc="First step size of gradient ascent; it halves when the likelihood falls."
+    )
+    rows_per_step: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rows per step of gradient ascent, in random order; None means all rows.",
+    )
+    order: str = parameter(
+        Choice("nongaussianity", "variance"),
+        default="nongaussianity",
+        doc="Whether the sources come by falling distance from a Gaussian, or by falling variance of what they "
+        "contribute to the rows. The entry of largest magnitude in each column of ``mixing_`` is positive.",
+    )
+    w_init: Any = parameter(
+        ArrayLike() | Nothing(),
+        default=None,
+        doc="First W, of shape (n_components, n_components), in the white space; None draws a random rotation.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the first W, and of the batches.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The first steps are fixed-point steps, and a source that changes its tails changes the objective.

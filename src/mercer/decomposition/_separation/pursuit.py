@@ -29,27 +29,6 @@ class ProjectionPursuit(Unmixer, LimitedEstimator):
     which is w <- <u (w^T u)^3> - 3 w for the kurtosis. Both signs of the index count: light tails are as interesting
     as heavy ones.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Number of directions.
-    index : one of 'logcosh', 'exp', 'kurtosis', default='logcosh'
-        Negentropy by G = log cosh or -exp(-u^2 / 2), which are robust, or kurtosis, which a single outlier can decide.
-    orthogonalisation : one of 'deflation', 'symmetric', default='deflation'
-        One direction after the other, each orthogonal to those before, or all at once.
-    n_init : an integer in [1, inf), default=5
-        First vectors of each direction; the best result is kept. Only for ``"deflation"``.
-    max_iter : an integer in [1, inf), default=200
-        Steps at most for each direction.
-    tol : a number in [0, inf), default=1e-08
-        Stops when no direction turns by more: 1 - |cos| of the angle.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of the first vectors.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the solver stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -86,13 +65,26 @@ class ProjectionPursuit(Unmixer, LimitedEstimator):
     (3, True)
     """
 
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    index: str = parameter(Choice(*CONTRASTS), default="logcosh")
-    orthogonalisation: str = parameter(Choice("deflation", "symmetric"), default="deflation")
-    n_init: int = parameter(Integer(1), default=5)
-    max_iter: int = parameter(Integer(1), default=200)
-    tol: float = parameter(Real(0, closed="left"), default=1e-8)
-    random_state: Any = parameter(Seed(), default=None)
+    n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Number of directions.")
+    index: str = parameter(
+        Choice(*CONTRASTS),
+        default="logcosh",
+        doc="Negentropy by G = log cosh or -exp(-u^2 / 2), which are robust, or kurtosis, which a single outlier "
+        "can decide.",
+    )
+    orthogonalisation: str = parameter(
+        Choice("deflation", "symmetric"),
+        default="deflation",
+        doc="One direction after the other, each orthogonal to those before, or all at once.",
+    )
+    n_init: int = parameter(
+        Integer(1), default=5, doc='First vectors of each direction; the best result is kept. Only for ``"deflation"``.'
+    )
+    max_iter: int = parameter(Integer(1), default=200, doc="Steps at most for each direction.")
+    tol: float = parameter(
+        Real(0, closed="left"), default=1e-8, doc="Stops when no direction turns by more: 1 - |cos| of the angle."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Of the first vectors.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None

@@ -52,23 +52,6 @@ class SecondOrderSeparation(Unmixer, LimitedEstimator):
     share the rotation E; the sources are E^T u. One lag is enough if all autocorrelations r_i(tau) differ at it; more
     lags average noise out, and separate sources that are alike at one lag only. Gaussian sources are no obstacle.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        Number of sources: the principal components with most variance are unmixed. None takes all of them.
-    lags : an integer in [1, inf) or an array-like, default=10
-        A number m means the lags 1, 2, ..., m, an array-like the lags themselves; ``lags=1`` is AMUSE.
-    diagonaliser : one of 'jacobi', 'ffdiag', 'qdiag', default='jacobi'
-        How the lagged covariances are made diagonal; the last two also allow for whitening that noise has made wrong.
-    tol : a number in [0, inf), default=1e-10
-        The change of the transform in a sweep at which the solver stops.
-    max_iter : an integer in [1, inf), default=200
-        Sweeps at most.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the solver stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; never changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -108,11 +91,27 @@ class SecondOrderSeparation(Unmixer, LimitedEstimator):
     True
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    lags: Any = parameter(Integer(1) | ArrayLike(), default=10)
-    diagonaliser: str = parameter(Choice(*METHODS), default="jacobi")
-    tol: float = parameter(Real(0, closed="left"), default=1e-10)
-    max_iter: int = parameter(Integer(1), default=200)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="Number of sources: the principal components with most variance are unmixed. None takes all of them.",
+    )
+    lags: Any = parameter(
+        Integer(1) | ArrayLike(),
+        default=10,
+        doc="A number m means the lags 1, 2, ..., m, an array-like the lags themselves; ``lags=1`` is AMUSE.",
+    )
+    diagonaliser: str = parameter(
+        Choice(*METHODS),
+        default="jacobi",
+        doc="How the lagged covariances are made diagonal; the last two also allow for whitening that noise has "
+        "made wrong.",
+    )
+    tol: float = parameter(
+        Real(0, closed="left"), default=1e-10, doc="The change of the transform in a sweep at which the solver stops."
+    )
+    max_iter: int = parameter(Integer(1), default=200, doc="Sweeps at most.")
 
     # Products of rows that are some lags apart cross the borders of blocks.
     _places: ClassVar[tuple[str, ...]] = ("memory",)

@@ -14,37 +14,6 @@ from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares, take_rows
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-_PARAMETERS = """Parameters
-    ----------
-    estimator : an object with a method fit or None, default=None
-        The estimator whose copies are the members; None means a decision tree of mercer.
-    n_estimators : an integer in [1, inf), default=10
-        Number of members.
-    max_samples : an integer in [1, inf) or a number in (0, 1] or None, default=None
-        Rows drawn for each member: how many, or which share (of the total weight where weights are given); None draws
-        as many as there are.
-    max_features : an integer in [1, inf) or a number in (0, 1], default=1.0
-        Columns drawn for each member: the random subspace method.
-    bootstrap : a boolean, default=True
-        Whether rows are drawn with replacement.
-    bootstrap_features : a boolean, default=False
-        Whether columns are drawn with replacement.
-    oob_score : a boolean, default=False
-        Whether members are scored on the rows that they did not see.
-    warm_start : a boolean, default=False
-        Whether a further fit adds members up to ``n_estimators``.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over members; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed; each member has a stream of its own.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for every eight members.
-    partition : a boolean, default=False
-        Whether each row goes to one member only, for tables too large for one member.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members fitted so far.
-    """
-
 
 class BaggingClassifier(ClassifierMixin, BaggingModel):
     r"""Bagging of classifiers: the mean of members fitted to bootstrap samples.
@@ -53,7 +22,6 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
     or of most votes where members give no probabilities. With members of variance :math:`s^2` and correlation
     :math:`\rho` the mean has the variance :math:`\rho s^2 + (1 - \rho) s^2 / M`, see :func:`variance_of_average`.
 
-    %s
     Attributes
     ----------
     estimator_ : estimator
@@ -91,8 +59,6 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
     >>> model.oob_score_ > 0.94
     True
     """
-
-    __doc__ = (__doc__ or "") % _PARAMETERS
 
     _numeric_targets = False
 
@@ -203,7 +169,6 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
     Each of M members is fitted to rows drawn with replacement; the prediction is their mean. With members of
     variance :math:`s^2` and correlation :math:`\rho` it has the variance :math:`\rho s^2 + (1 - \rho) s^2 / M`.
 
-    %s
     Attributes
     ----------
     estimator_ : estimator
@@ -236,8 +201,6 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
     >>> model.oob_score_ > 0.35
     True
     """
-
-    __doc__ = (__doc__ or "") % _PARAMETERS
 
     _numeric_targets = True
 

@@ -30,19 +30,43 @@ from mercer.errors import ParameterError, UnsupportedError
 class BaggingModel(MemberList, Estimator):
     """Members fitted to rows and columns that were drawn for them."""
 
-    estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
-    n_estimators: int = parameter(Integer(1), default=10, kw_only=False)
-    max_samples: Any = parameter(Integer(1) | Real(0, 1, closed="right") | Nothing(), default=None)
-    max_features: Any = parameter(Integer(1) | Real(0, 1, closed="right"), default=1.0)
-    bootstrap: bool = parameter(Boolean(), default=True)
-    bootstrap_features: bool = parameter(Boolean(), default=False)
-    oob_score: bool = parameter(Boolean(), default=False)
-    warm_start: bool = parameter(Boolean(), default=False)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    partition: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    estimator: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="The estimator whose copies are the members; None means a decision tree of mercer.",
+    )
+    n_estimators: int = parameter(Integer(1), default=10, kw_only=False, doc="Number of members.")
+    max_samples: Any = parameter(
+        Integer(1) | Real(0, 1, closed="right") | Nothing(),
+        default=None,
+        doc="Rows drawn for each member: how many, or which share (of the total weight where weights are given); "
+        "None draws as many as there are.",
+    )
+    max_features: Any = parameter(
+        Integer(1) | Real(0, 1, closed="right"),
+        default=1.0,
+        doc="Columns drawn for each member: the random subspace method.",
+    )
+    bootstrap: bool = parameter(Boolean(), default=True, doc="Whether rows are drawn with replacement.")
+    bootstrap_features: bool = parameter(Boolean(), default=False, doc="Whether columns are drawn with replacement.")
+    oob_score: bool = parameter(
+        Boolean(), default=False, doc="Whether members are scored on the rows that they did not see."
+    )
+    warm_start: bool = parameter(
+        Boolean(), default=False, doc="Whether a further fit adds members up to ``n_estimators``."
+    )
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(), default=None, doc="Threads over members; None means all cores. Changes no result."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="The seed; each member has a stream of its own.")
+    verbose: int = parameter(Integer(0) | Boolean(), default=0, doc="Whether to print a line for every eight members.")
+    partition: bool = parameter(
+        Boolean(), default=False, doc="Whether each row goes to one member only, for tables too large for one member."
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which to stop with the members fitted so far."
+    )
 
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -92,10 +92,18 @@ def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callabl
 class NamedMembers(MetaEstimatorMixin, Estimator):
     """An ensemble of (name, estimator) pairs."""
 
-    estimators: list[tuple[str, Any]] = parameter(Instance(list), kw_only=False)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    verbose: int | bool = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    estimators: list[tuple[str, Any]] = parameter(
+        Instance(list),
+        kw_only=False,
+        doc='Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.',
+    )
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(), default=None, doc="Threads over members; None means all cores. Changes no result."
+    )
+    verbose: int | bool = parameter(Integer(0) | Boolean(), default=0, doc="Whether to print a line for each member.")
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which to stop with the members fitted so far."
+    )
 
     estimators_: list[Any] = attribute()
 

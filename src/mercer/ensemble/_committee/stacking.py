@@ -21,28 +21,6 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     :math:`z_i = (h_1^{(-i)}(x_i), \ldots, h_M^{(-i)}(x_i))`, where :math:`h^{(-i)}` was fitted without the fold that
     row i is in. So it learns how reliable the members are on new rows.
 
-    Parameters
-    ----------
-    estimators : an instance of list
-        Pairs of a name and a classifier, or a regressor for the indices of ordered classes; ``"drop"`` in its place
-        leaves one out.
-    final_estimator : an object with a method fit or None, default=None
-        The classifier over the members; None means mercer's logistic regression.
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None or one of 'prefit',
-        default=None
-        Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
-        preferably to other rows.
-    stack_method : one of 'auto', 'predict_proba', 'decision_function', 'predict', default='auto'
-        The method whose output stands for a member; ``"auto"`` takes the first of the others that a member has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over members; None means all cores. Changes no result.
-    passthrough : a boolean, default=False
-        Whether the final estimator also sees the rows themselves.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each member.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop, and to fit the final estimator to the members so far.
-
     Attributes
     ----------
     estimators_ : list of estimators
@@ -83,8 +61,19 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     """
 
     stack_method: str = parameter(
-        Choice("auto", "predict_proba", "decision_function", "predict"), default="auto", after="cv"
+        Choice("auto", "predict_proba", "decision_function", "predict"),
+        default="auto",
+        after="cv",
+        doc='The method whose output stands for a member; ``"auto"`` takes the first of the others that a member has.',
     )
+
+    _documents = {
+        "estimators": (
+            'Pairs of a name and a classifier, or a regressor for the indices of ordered classes; ``"drop"`` in its '
+            "place leaves one out."
+        ),
+        "final_estimator": "The classifier over the members; None means mercer's logistic regression.",
+    }
 
     # A regressor may predict the indices of ordered classes.
     _member_kind = None

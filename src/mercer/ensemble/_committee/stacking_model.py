@@ -113,8 +113,19 @@ class StackingModel(TransformerMixin, NamedMembers):
     """Named members, each fitted to all rows, and an estimator fitted to their predictions of rows they did not see."""
 
     final_estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False, after="estimators")
-    cv: Any = parameter(FOLDS | Choice("prefit"), default=None)
-    passthrough: bool = parameter(Boolean(), default=False, after="n_jobs")
+    cv: Any = parameter(
+        FOLDS | Choice("prefit"),
+        default=None,
+        doc='Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already '
+        "fitted, preferably to other rows.",
+    )
+    passthrough: bool = parameter(
+        Boolean(), default=False, after="n_jobs", doc="Whether the final estimator also sees the rows themselves."
+    )
+
+    _documents = {
+        "max_time": "Seconds after which to stop, and to fit the final estimator to the members so far.",
+    }
 
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

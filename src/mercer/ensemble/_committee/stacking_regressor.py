@@ -18,25 +18,6 @@ class StackingRegressor(RegressorMixin, StackingModel):
     :math:`z_i = (f_1^{(-i)}(x_i), \ldots, f_M^{(-i)}(x_i))`, where :math:`f^{(-i)}` was fitted without the fold that
     row i is in.
 
-    Parameters
-    ----------
-    estimators : an instance of list
-        Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.
-    final_estimator : an object with a method fit or None, default=None
-        The regressor over the members; None means mercer's ridge regression with a penalty by cross-validation.
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None or one of 'prefit',
-        default=None
-        Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
-        preferably to other rows.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over members; None means all cores. Changes no result.
-    passthrough : a boolean, default=False
-        Whether the final estimator also sees the rows themselves.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each member.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop, and to fit the final estimator to the members so far.
-
     Attributes
     ----------
     estimators_ : list of regressors
@@ -73,6 +54,12 @@ class StackingRegressor(RegressorMixin, StackingModel):
     >>> model.score(X[300:], y[300:]) > 0.4
     True
     """
+
+    _documents = {
+        "final_estimator": (
+            "The regressor over the members; None means mercer's ridge regression with a penalty by cross-validation."
+        ),
+    }
 
     _member_kind = "regressor"
     _final_kind = "regressor"

@@ -25,23 +25,6 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     :math:`\arg\max_k \sum_t \alpha_t P_t(k \mid x)`, with the weights :math:`\alpha` of the members; see
     :func:`combine_labels` and :func:`combine_numbers`.
 
-    Parameters
-    ----------
-    estimators : an instance of list
-        Pairs of a name and a classifier; ``"drop"`` in the place of a classifier leaves it out.
-    voting : one of 'hard', 'soft', default='hard'
-        Whether labels are counted or probabilities averaged.
-    weights : an array-like or None, default=None
-        A weight for each pair; None means equal weights.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over members; None means all cores. Changes no result.
-    flatten_transform : a boolean, default=True
-        Whether ``transform`` of a soft vote joins the members' probabilities in one table.
-    verbose : an integer in [0, inf) or a boolean, default=False
-        Whether to print a line for each member.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members fitted so far.
-
     Attributes
     ----------
     estimators_ : list of classifiers
@@ -81,8 +64,19 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     True
     """
 
-    voting: str = parameter(Choice("hard", "soft"), default="hard")
-    flatten_transform: bool = parameter(Boolean(), default=True, after="n_jobs")
+    voting: str = parameter(
+        Choice("hard", "soft"), default="hard", doc="Whether labels are counted or probabilities averaged."
+    )
+    flatten_transform: bool = parameter(
+        Boolean(),
+        default=True,
+        after="n_jobs",
+        doc="Whether ``transform`` of a soft vote joins the members' probabilities in one table.",
+    )
+
+    _documents = {
+        "estimators": 'Pairs of a name and a classifier; ``"drop"`` in the place of a classifier leaves it out.',
+    }
 
     _kind = "classifier"
 

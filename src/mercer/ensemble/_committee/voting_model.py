@@ -39,7 +39,7 @@ class _Voting:
 class VotingModel(TransformerMixin, NamedMembers):
     """Named members, each fitted to all rows, whose predictions are combined by fixed weights."""
 
-    weights: Any = parameter(Array() | Nothing(), default=None)
+    weights: Any = parameter(Array() | Nothing(), default=None, doc="A weight for each pair; None means equal weights.")
     verbose: int | bool = parameter(Integer(0) | Boolean(), default=False, after="n_jobs")
 
     _objective_moves = "up"

@@ -19,19 +19,6 @@ class VotingRegressor(RegressorMixin, VotingModel):
     Members whose errors are less than perfectly correlated have a mean of less variance, see
     :func:`variance_of_average`.
 
-    Parameters
-    ----------
-    estimators : an instance of list
-        Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.
-    weights : an array-like or None, default=None
-        A weight for each pair; None means equal weights.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over members; None means all cores. Changes no result.
-    verbose : an integer in [0, inf) or a boolean, default=False
-        Whether to print a line for each member.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members fitted so far.
-
     Attributes
     ----------
     estimators_ : list of regressors

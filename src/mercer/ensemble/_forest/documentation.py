@@ -1,35 +1,5 @@
 """The parts of the documentation that the random forests and the extremely randomised trees share."""
 
-_LIMITS = """max_depth : an integer in [0, inf) or None, default=None
-        Most splits from the root to a leaf; 0 gives one leaf, and None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        Fewest rows of a node that is split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        Fewest rows on each side of a split, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        Least share of the weight on each side of a split."""
-
-_LEAVES = """max_leaf_nodes : an integer in [2, inf) or None, default=None
-        Most leaves of a tree, which then grows best first.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of all weight."""
-
-_PROGRESS = """verbose : a boolean or an integer in [0, inf), default=0
-        Whether to print a line for each tree.
-    warm_start : a boolean, default=False
-        Whether `fit` keeps the trees of the last fit and grows only those that are missing."""
-
-_PRUNING_AND_SAMPLES = """ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning of each tree.
-    max_samples : an integer in [1, inf) or a number in (0, inf) or None, default=None
-        The number or share of rows drawn for a tree; None means as many as there are.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of that type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has; trees still growing are discarded, except the first."""
-
 _SCORES = """n_outputs_ : int
         Columns of targets.
     feature_importances_ : ndarray of shape (n_features,)
@@ -71,10 +41,6 @@ _EXTRA_NOTES = """Notes
 
 # The texts by the names that the docstrings of the four classes use.
 SHARED = {
-    "limits": _LIMITS,
-    "leaves": _LEAVES,
-    "progress": _PROGRESS,
-    "pruning_and_samples": _PRUNING_AND_SAMPLES,
     "scores": _SCORES,
     "history": _HISTORY,
     "forest_notes": _FOREST_NOTES,

@@ -15,30 +15,6 @@ class ExtraTreesClassifier(ForestClassifier):
 
         p(x) = 1/T sum_t p_t(x).
 
-    Parameters
-    ----------
-    n_estimators : an integer in [1, inf), default=100
-        The number of trees.
-    criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
-        The impurity that splits lower, as of :class:`mercer.tree.ExtraTreeClassifier`.
-    %(limits)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
-        The number or share of features, drawn at random, among which a node is split; None means all.
-    %(leaves)s
-    bootstrap : a boolean, default=False
-        Whether each tree is grown on rows drawn with replacement, or on all rows.
-    oob_score : a boolean or a callable, default=False
-        Whether trees are scored on rows that they did not see: by accuracy, or a function of truth and prediction.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the rows, thresholds and features that are drawn; every tree has its own.
-    %(progress)s
-    class_weight : one of 'balanced', 'balanced_subsample' or an instance of dict or list or None, default=None
-        Factors of the weights of each class; with "balanced" all classes have the same total weight, with
-        "balanced_subsample" so in each bootstrap sample.
-    %(pruning_and_samples)s
-
     Attributes
     ----------
     estimators_ : list of ExtraTreeClassifier
@@ -63,6 +39,11 @@ class ExtraTreesClassifier(ForestClassifier):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+
+    _documents = {
+        "criterion": "The impurity that splits lower, as of :class:`mercer.tree.ExtraTreeClassifier`.",
+    }
+
     _tree_class = ExtraTreeClassifier
     splitter: ClassVar[str] = "random"
 
@@ -73,27 +54,6 @@ class ExtraTreesRegressor(ForestRegressor):
     The forest predicts the mean of its T trees,
 
         f(x) = 1/T sum_t f_t(x).
-
-    Parameters
-    ----------
-    n_estimators : an integer in [1, inf), default=100
-        The number of trees.
-    criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
-        The impurity that splits lower, as of :class:`mercer.tree.ExtraTreeRegressor`.
-    %(limits)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
-        The number or share of features, drawn at random, among which a node is split; None means all.
-    %(leaves)s
-    bootstrap : a boolean, default=False
-        Whether each tree is grown on rows drawn with replacement, or on all rows.
-    oob_score : a boolean or a callable, default=False
-        Whether trees are scored on rows that they did not see: by R squared, or a function of truth and prediction.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the rows, thresholds and features that are drawn; every tree has its own.
-    %(progress)s
-    %(pruning_and_samples)s
 
     Attributes
     ----------
@@ -117,5 +77,10 @@ class ExtraTreesRegressor(ForestRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+
+    _documents = {
+        "criterion": "The impurity that splits lower, as of :class:`mercer.tree.ExtraTreeRegressor`.",
+    }
+
     _tree_class = ExtraTreeRegressor
     splitter: ClassVar[str] = "random"

@@ -20,7 +20,11 @@ class ForestClassifier(ClassifierMixin, ForestModel):
     """A forest of classification trees."""
 
     class_weight: Any = parameter(
-        Choice("balanced", "balanced_subsample") | Instance(dict, list) | Nothing(), default=None, after="warm_start"
+        Choice("balanced", "balanced_subsample") | Instance(dict, list) | Nothing(),
+        default=None,
+        after="warm_start",
+        doc='Factors of the weights of each class; with "balanced" all classes have the same total weight, with '
+        '"balanced_subsample" so in each bootstrap sample.',
     )
 
     classes_: Any = attribute()
@@ -143,6 +147,13 @@ class ForestRegressor(RegressorMixin, ForestModel):
         default=1.0,
         after="min_weight_fraction_leaf",
     )
+
+    _documents = {
+        "oob_score": (
+            "Whether trees are scored on rows that they did not see: by R squared, or a function of truth and "
+            "prediction."
+        ),
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "oob_prediction_": floats("rows | rows, outputs"),

@@ -41,28 +41,79 @@ DRAWN = {
 class ForestModel(MultiOutputMixin, FittedForest):
     """The fit of a forest."""
 
-    n_estimators: int = parameter(Integer(1), default=100, kw_only=False)
+    n_estimators: int = parameter(Integer(1), default=100, kw_only=False, doc="The number of trees.")
     criterion: str = parameter(Choice("gini", "entropy", "log_loss"), default="gini")
-    max_depth: int | None = parameter(Integer(0) | Nothing(), default=None)
-    min_samples_split: float = parameter(Integer(2) | Share(0, 1, "right"), default=2)
-    min_samples_leaf: float = parameter(Integer(1) | Share(0, 1, "neither"), default=1)
-    min_weight_fraction_leaf: float = parameter(Real(0, 0.5), default=0.0)
-    max_features: Any = parameter(
-        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(), default="sqrt"
+    max_depth: int | None = parameter(
+        Integer(0) | Nothing(),
+        default=None,
+        doc="Most splits from the root to a leaf; 0 gives one leaf, and None means no limit.",
     )
-    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None)
-    min_impurity_decrease: float = parameter(Real(0), default=0.0)
-    bootstrap: bool = parameter(Boolean(), default=False)
-    oob_score: Any = parameter(Boolean() | Function(), default=False)
+    min_samples_split: float = parameter(
+        Integer(2) | Share(0, 1, "right"), default=2, doc="Fewest rows of a node that is split, or their share."
+    )
+    min_samples_leaf: float = parameter(
+        Integer(1) | Share(0, 1, "neither"), default=1, doc="Fewest rows on each side of a split, or their share."
+    )
+    min_weight_fraction_leaf: float = parameter(
+        Real(0, 0.5), default=0.0, doc="Least share of the weight on each side of a split."
+    )
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default="sqrt",
+        doc="The number or share of features, drawn at random, among which a node is split; None means all.",
+    )
+    max_leaf_nodes: int | None = parameter(
+        Integer(2) | Nothing(), default=None, doc="Most leaves of a tree, which then grows best first."
+    )
+    min_impurity_decrease: float = parameter(
+        Real(0), default=0.0, doc="Least decrease of impurity by a split, weighted by the node's share of all weight."
+    )
+    bootstrap: bool = parameter(
+        Boolean(), default=False, doc="Whether each tree is grown on rows drawn with replacement, or on all rows."
+    )
+    oob_score: Any = parameter(
+        Boolean() | Function(),
+        default=False,
+        doc="Whether trees are scored on rows that they did not see: by accuracy, or a function of truth and "
+        "prediction.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    verbose: int = parameter(Boolean() | Integer(0), default=0)
-    warm_start: bool = parameter(Boolean(), default=False)
-    ccp_alpha: float = parameter(Real(0), default=0.0)
-    max_samples: float | None = parameter(Integer(1) | Share(0, closed="neither") | Nothing(), default=None)
-    monotonic_cst: Any = parameter(ArrayRule() | Nothing(), default=None)
-    categorical_features: Any = parameter(ArrayRule() | Choice("from_dtype") | Nothing(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(
+        Seed(),
+        default=None,
+        doc="The seed of the rows, thresholds and features that are drawn; every tree has its own.",
+    )
+    verbose: int = parameter(Boolean() | Integer(0), default=0, doc="Whether to print a line for each tree.")
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether `fit` keeps the trees of the last fit and grows only those that are missing.",
+    )
+    ccp_alpha: float = parameter(
+        Real(0), default=0.0, doc="The price of a leaf in cost-complexity pruning of each tree."
+    )
+    max_samples: float | None = parameter(
+        Integer(1) | Share(0, closed="neither") | Nothing(),
+        default=None,
+        doc="The number or share of rows drawn for a tree; None means as many as there are.",
+    )
+    monotonic_cst: Any = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        doc="For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.",
+    )
+    categorical_features: Any = parameter(
+        ArrayRule() | Choice("from_dtype") | Nothing(),
+        default=None,
+        doc="Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of "
+        "that type.",
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="Seconds after which the fit ends with the trees it has; trees still growing are discarded, except the "
+        "first.",
+    )
 
     _objective_moves: ClassVar[str | None] = None
     # The class of the trees.

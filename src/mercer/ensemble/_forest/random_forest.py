@@ -21,30 +21,6 @@ class RandomForestClassifier(ForestClassifier):
     Averaging keeps the bias of a tree and lowers the variance to rho s^2 + (1 - rho) s^2 / T for trees of variance s^2
     and correlation rho; drawing features lowers rho.
 
-    Parameters
-    ----------
-    n_estimators : an integer in [1, inf), default=100
-        The number of trees.
-    criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
-        The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeClassifier`.
-    %(limits)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
-        The number or share of features, drawn at random, among which a node is split; None means all.
-    %(leaves)s
-    bootstrap : a boolean, default=True
-        Whether each tree is grown on rows drawn with replacement, or on all rows.
-    oob_score : a boolean or a callable, default=False
-        Whether trees are scored on rows that they did not see: by accuracy, or a function of truth and prediction.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the rows and features that are drawn; every tree has its own.
-    %(progress)s
-    class_weight : one of 'balanced', 'balanced_subsample' or an instance of dict or list or None, default=None
-        Factors of the weights of each class; with "balanced" all classes have the same total weight, with
-        "balanced_subsample" so in each bootstrap sample.
-    %(pruning_and_samples)s
-
     Attributes
     ----------
     estimators_ : list of DecisionTreeClassifier
@@ -70,6 +46,12 @@ class RandomForestClassifier(ForestClassifier):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     bootstrap: bool = parameter(Boolean(), default=True, after="min_impurity_decrease")
+
+    _documents = {
+        "criterion": "The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeClassifier`.",
+        "random_state": "The seed of the rows and features that are drawn; every tree has its own.",
+    }
+
     _tree_class = DecisionTreeClassifier
     _law_exceptions: ClassVar[dict[str, str]] = ForestModel._law_exceptions | DRAWN
 
@@ -83,27 +65,6 @@ class RandomForestRegressor(ForestRegressor):
         f(x) = 1/T sum_t f_t(x),
 
     which never leaves the range of the targets.
-
-    Parameters
-    ----------
-    n_estimators : an integer in [1, inf), default=100
-        The number of trees.
-    criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
-        The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeRegressor`.
-    %(limits)s
-    max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
-        The number or share of features, drawn at random, among which a node is split; None means all.
-    %(leaves)s
-    bootstrap : a boolean, default=True
-        Whether each tree is grown on rows drawn with replacement, or on all rows.
-    oob_score : a boolean or a callable, default=False
-        Whether trees are scored on rows that they did not see: by R squared, or a function of truth and prediction.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the rows and features that are drawn; every tree has its own.
-    %(progress)s
-    %(pruning_and_samples)s
 
     Attributes
     ----------
@@ -128,5 +89,11 @@ class RandomForestRegressor(ForestRegressor):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     bootstrap: bool = parameter(Boolean(), default=True, after="min_impurity_decrease")
+
+    _documents = {
+        "criterion": "The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeRegressor`.",
+        "random_state": "The seed of the rows and features that are drawn; every tree has its own.",
+    }
+
     _tree_class = DecisionTreeRegressor
     _law_exceptions: ClassVar[dict[str, str]] = ForestModel._law_exceptions | DRAWN

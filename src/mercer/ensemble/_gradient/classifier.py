@@ -32,16 +32,6 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
 
     and the value of a leaf is a Newton step for its rows.
 
-    Parameters
-    ----------
-    loss : one of 'log_loss', 'exponential', default='log_loss'
-        The loss; ``'exponential'``, the loss of AdaBoost, is for two classes.
-    %(rounds)s
-    init : an object with a method fit or one of 'zero' or None, default=None
-        The estimator whose predictions are the first scores; None means the shares of the classes.
-    %(drawing)s
-    %(stopping)s
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -74,7 +64,16 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    loss: str = parameter(Choice("log_loss", "exponential"), default="log_loss")
+    loss: str = parameter(
+        Choice("log_loss", "exponential"),
+        default="log_loss",
+        doc="The loss; ``'exponential'``, the loss of AdaBoost, is for two classes.",
+    )
+
+    _documents = {
+        "init": "The estimator whose predictions are the first scores; None means the shares of the classes.",
+    }
+
     _initial_method = "predict_proba"
 
     _stored: ClassVar[dict[str, Stored]] = {

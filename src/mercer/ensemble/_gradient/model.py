@@ -51,26 +51,61 @@ class InitialModel:
 class GradientModel(TreeEnsemble):
     """The fit of the rounds, and the scores that all trees add up to."""
 
-    learning_rate: float = parameter(Real(0), default=0.1)
-    n_estimators: int = parameter(Integer(1), default=100)
-    subsample: float = parameter(Real(0, 1, closed="right"), default=1.0)
-    criterion: str = parameter(Choice("deprecated", "squared_error", "friedman_mse"), default="deprecated")
-    min_samples_split: float = parameter(Integer(2) | Share(0, 1, "right"), default=2)
-    min_samples_leaf: float = parameter(Integer(1) | Share(0, 1, "neither"), default=1)
-    min_weight_fraction_leaf: float = parameter(Real(0, 0.5), default=0.0)
-    max_depth: int | None = parameter(Integer(1) | Nothing(), default=3)
-    min_impurity_decrease: float = parameter(Real(0), default=0.0)
+    learning_rate: float = parameter(Real(0), default=0.1, doc=r"The factor :math:`\nu` of each tree's values.")
+    n_estimators: int = parameter(Integer(1), default=100, doc="The number of rounds, M.")
+    subsample: float = parameter(
+        Real(0, 1, closed="right"),
+        default=1.0,
+        doc="The share of the rows that a round learns from, drawn anew without replacement.",
+    )
+    criterion: str = parameter(
+        Choice("deprecated", "squared_error", "friedman_mse"),
+        default="deprecated",
+        doc="Has no effect, as in scikit-learn: splits are always those of least squares.",
+    )
+    min_samples_split: float = parameter(
+        Integer(2) | Share(0, 1, "right"), default=2, doc="Fewest rows of a node that is split, or their share."
+    )
+    min_samples_leaf: float = parameter(
+        Integer(1) | Share(0, 1, "neither"), default=1, doc="Fewest rows on each side of a split, or their share."
+    )
+    min_weight_fraction_leaf: float = parameter(
+        Real(0, 0.5), default=0.0, doc="Least share of the weight on each side of a split."
+    )
+    max_depth: int | None = parameter(Integer(1) | Nothing(), default=3, doc="Most splits from the root to a leaf.")
+    min_impurity_decrease: float = parameter(
+        Real(0), default=0.0, doc="Least decrease of impurity by a split, weighted by the node's share of all weight."
+    )
     init: Any = parameter(HasFit() | Choice("zero") | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    max_features: Any = parameter(Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(), default=None)
-    verbose: int = parameter(Boolean() | Integer(0), default=0)
-    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None)
-    warm_start: bool = parameter(Boolean(), default=False)
-    validation_fraction: float = parameter(Real(0, 1, closed="neither"), default=0.1)
-    n_iter_no_change: int | None = parameter(Integer(1) | Nothing(), default=None)
-    tol: float = parameter(Real(0), default=1e-4)
-    ccp_alpha: float = parameter(Real(0), default=0.0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(
+        Seed(), default=None, doc="The seed of the rows and features that are drawn, and of the rows held out."
+    )
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default=None,
+        doc="The number or share of features, drawn at random, among which a node is split; None means all.",
+    )
+    verbose: int = parameter(Boolean() | Integer(0), default=0, doc="Whether to print a line for each round.")
+    max_leaf_nodes: int | None = parameter(
+        Integer(2) | Nothing(), default=None, doc="Most leaves of a tree, which then grows best first."
+    )
+    warm_start: bool = parameter(Boolean(), default=False, doc="Whether a fit adds rounds to those of the last fit.")
+    validation_fraction: float = parameter(
+        Real(0, 1, closed="neither"), default=0.1, doc="The share of the rows held out for early stopping."
+    )
+    n_iter_no_change: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rounds whose validation loss the next round must improve on at least once, or the fit ends; None holds "
+        "out no rows.",
+    )
+    tol: float = parameter(Real(0), default=1e-4, doc="The least difference that counts as a smaller loss.")
+    ccp_alpha: float = parameter(
+        Real(0), default=0.0, doc="The price of a leaf in cost-complexity pruning of each tree."
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which the fit ends with the rounds it has."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     # Parameters of single trees that `read_rules` reads and these ensembles do not have.

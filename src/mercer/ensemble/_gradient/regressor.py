@@ -26,19 +26,6 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
 
     and the value of a leaf is the one of least loss for its rows (for ``'huber'``, one step towards it).
 
-    Parameters
-    ----------
-    loss : %(losses)s, default='squared_error'
-        The loss, by name or as an object of :mod:`mercer.objectives`. ``'huber'`` is squared for residuals up to their
-        quantile `alpha`, which is found again in each round, and linear beyond.
-    %(rounds)s
-    init : an object with a method fit or one of 'zero' or None, default=None
-        The estimator whose predictions are the first scores; None means the best constant.
-    %(drawing)s
-    alpha : a number in (0, 1), default=0.9
-        The quantile of ``'quantile'`` and ``'huber'``.
-    %(stopping)s
-
     Attributes
     ----------
     estimators_ : ndarray of DecisionTreeRegressor of shape (n_estimators_, 1)
@@ -66,9 +53,23 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     0.9
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
-    loss: Any = parameter(NUMBER_LOSSES, default="squared_error")
-    alpha: float = parameter(Real(0, 1, closed="neither"), default=0.9, after="max_features")
+    __doc__ = compose_docstring(__doc__, SHARED)
+    loss: Any = parameter(
+        NUMBER_LOSSES,
+        default="squared_error",
+        doc="The loss, by name or as an object of :mod:`mercer.objectives`. ``'huber'`` is squared for residuals up "
+        "to their quantile `alpha`, which is found again in each round, and linear beyond.",
+    )
+    alpha: float = parameter(
+        Real(0, 1, closed="neither"),
+        default=0.9,
+        after="max_features",
+        doc="The quantile of ``'quantile'`` and ``'huber'``.",
+    )
+
+    _documents = {
+        "init": "The estimator whose predictions are the first scores; None means the best constant.",
+    }
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
         # Of the losses only these two read `alpha`.

@@ -33,15 +33,6 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
 
     and a leaf has the value :math:`-G / (H + \lambda)`.
 
-    Parameters
-    ----------
-    loss : one of 'log_loss', 'exponential', default='log_loss'
-        The loss; ``'exponential'``, the loss of AdaBoost, is for two classes.
-    %(trees)s
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the weights of the rows of each class; with ``'balanced'`` all classes have the same total weight.
-    %(sampling)s
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -59,8 +50,19 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    loss: str = parameter(Choice("log_loss", "exponential"), default="log_loss", kw_only=False)
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="random_state")
+    loss: str = parameter(
+        Choice("log_loss", "exponential"),
+        default="log_loss",
+        kw_only=False,
+        doc="The loss; ``'exponential'``, the loss of AdaBoost, is for two classes.",
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="random_state",
+        doc="Factors of the weights of the rows of each class; with ``'balanced'`` all classes have the same total "
+        "weight.",
+    )
     _targets = "labels"
 
     def _choose_loss(self, targets: Targets) -> BoostingLoss:

@@ -1,59 +1,5 @@
 """The part of the documentation that both histogram boosting estimators share."""
 
-_TREES = r"""learning_rate : a number in (0, inf), default=0.1
-        The factor :math:`\nu` of each tree's values.
-    max_iter : an integer in [1, inf), default=100
-        The number of rounds, M.
-    max_leaf_nodes : an integer in [2, inf) or None, default=31
-        Most leaves of a tree; the leaf whose split gains most is split next.
-    max_depth : an integer in [1, inf) or None, default=None
-        Most splits from the root to a leaf.
-    min_samples_leaf : an integer in [1, inf), default=20
-        Fewest rows of a leaf. Where all weights are whole numbers, a row of weight w counts as w rows.
-    l2_regularization : a number in [0, inf), default=0.0
-        The penalty :math:`\lambda` on the values of leaves.
-    max_features : a number in (0, 1], default=1.0
-        The share of the columns, drawn anew for each split, that a split may choose from.
-    max_bins : an integer in [2, 255], default=255
-        Most bins of a column; missing values have one more.
-    categorical_features : an array-like or one of 'from_dtype' or None, default='from_dtype'
-        Columns that hold categories: a mask, indices or names; by default the columns of a frame of categorical type.
-    monotonic_cst : an array-like or an instance of dict or None, default=None
-        1 where the score may only rise with a column, -1 where it may only fall, 0 elsewhere; or by name.
-    interaction_cst : one of 'pairwise', 'no_interactions' or an instance of list or tuple or None, default=None
-        Sets of columns that may occur together on a path from the root to a leaf.
-    warm_start : a boolean, default=False
-        Whether a fit continues the last one, with its trees, bins and seed.
-    early_stopping : one of 'auto' or a boolean, default='auto'
-        Whether a validation score ends the rounds; ``'auto'`` means for more than 10 000 rows.
-    scoring : a string or a callable or None, default='loss'
-        The validation score: minus the loss, a scorer of scikit-learn, or None for the method ``score``.
-    validation_fraction : a number in (0, 1) or an integer in [1, inf) or None, default=0.1
-        The share or number of rows held out for validation where ``fit`` is given none; with None the training rows
-        are scored.
-    n_iter_no_change : an integer in [1, inf), default=10
-        Rounds without a better score that end the fit.
-    tol : a number in [0, inf), default=1e-07
-        The least difference that counts as a better score.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each round.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the held-out rows, of the sample for the bins, and of the columns of splits."""
-
-_SAMPLING = r"""subsample : a number in (0, 1], default=1.0
-        The probability that a row is drawn for a round, independently in each; a round learns from drawn rows only.
-    category_price : a number in [0, inf), default=0.3
-        The gain that a split by categories needs for each category beyond four, in units of the gain that a category
-        makes by chance. With 0, as in scikit-learn, columns with many categories win by chance.
-    budget : a number in (0, inf) or None, default=None
-        If set, learning rate, leaves and rounds are found on rows held out: 1 is usual, more takes longer and is a
-        little better. `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`,
-        `n_iter_no_change` and `warm_start` must then keep their defaults.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the rounds it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result."""
-
 _ATTRIBUTES_AND_NOTES = r"""n_iter_ : int
         Rounds.
     n_trees_per_iteration_ : int
@@ -103,4 +49,4 @@ _ATTRIBUTES_AND_NOTES = r"""n_iter_ : int
     G. Ke et al., LightGBM: a highly efficient gradient boosting decision tree, 2017."""
 
 # The texts by the names that the docstrings of the two classes use.
-SHARED = {"trees": _TREES, "sampling": _SAMPLING, "attributes_and_notes": _ATTRIBUTES_AND_NOTES}
+SHARED = {"attributes_and_notes": _ATTRIBUTES_AND_NOTES}

@@ -30,17 +30,6 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
 
     and a leaf has the value :math:`-G / (H + \lambda)`, or with losses of absolute residuals the optimum for its rows.
 
-    Parameters
-    ----------
-    loss : %(losses)s, default='squared_error'
-        The loss, by name or as an object of :mod:`mercer.objectives`; with ``'gamma'`` and ``'poisson'`` the score is
-        the logarithm of the mean. It must be convex.
-    quantile : a number in [0, 1] or None, default=None
-        The quantile of ``loss='quantile'``; with ``'huber'`` the share of the residuals whose loss is squared, while
-        that of larger ones is linear, found again in each round. None means 0.9 there.
-    %(trees)s
-    %(sampling)s
-
     Attributes
     ----------
     %(attributes_and_notes)s
@@ -55,9 +44,20 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     0.97
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
-    loss: Any = parameter(NUMBER_LOSSES, default="squared_error", kw_only=False)
-    quantile: float | None = parameter(Real(0, 1) | Nothing(), default=None)
+    __doc__ = compose_docstring(__doc__, SHARED)
+    loss: Any = parameter(
+        NUMBER_LOSSES,
+        default="squared_error",
+        kw_only=False,
+        doc="The loss, by name or as an object of :mod:`mercer.objectives`; with ``'gamma'`` and ``'poisson'`` the "
+        "score is the logarithm of the mean. It must be convex.",
+    )
+    quantile: float | None = parameter(
+        Real(0, 1) | Nothing(),
+        default=None,
+        doc="The quantile of ``loss='quantile'``; with ``'huber'`` the share of the residuals whose loss is "
+        "squared, while that of larger ones is linear, found again in each round. None means 0.9 there.",
+    )
     _options: ClassVar[dict[str, Any]] = {"multi_output": False}
 
     def _choose_loss(self, targets: Targets) -> BoostingLoss:

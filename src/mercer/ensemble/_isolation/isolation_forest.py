@@ -44,29 +44,6 @@ class IsolationForest(Detector, Estimator):
     (:func:`average_path_length`). Scores are near -1 for rows that are alone after few splits, and about -0.5 for
     average rows.
 
-    Parameters
-    ----------
-    n_estimators : an integer in [1, inf), default=100
-        The number of trees.
-    max_samples : one of 'auto' or an integer in [1, inf) or a number in (0, 1], default='auto'
-        The number or share of rows drawn for a tree; 'auto' means 256, or all rows if there are fewer.
-    contamination : one of 'auto' or a number in (0, 0.5], default='auto'
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' sets it to -0.5.
-    max_features : an integer in [1, inf) or a number in (0, 1], default=1.0
-        The number or share of columns that a tree may split, drawn at random for each tree.
-    bootstrap : a boolean, default=False
-        Whether rows are drawn with replacement.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the rows, columns and values that are drawn; every tree has its own.
-    verbose : a boolean or an integer in [0, inf), default=0
-        Whether to print a line for each batch of trees.
-    warm_start : a boolean, default=False
-        Whether `fit` keeps the trees of the last fit and grows only those that are missing.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has.
-
     Attributes
     ----------
     offset_ : float
@@ -108,16 +85,37 @@ class IsolationForest(Detector, Estimator):
     ([1, -1], [-0.8])
     """
 
-    n_estimators: int = parameter(Integer(1), default=100)
-    max_samples: Any = parameter(Choice("auto") | Integer(1) | Share(0, 1, "right"), default="auto")
-    contamination: Any = parameter(CONTAMINATION, default="auto")
-    max_features: float = parameter(Integer(1) | Share(0, 1, "right"), default=1.0)
-    bootstrap: bool = parameter(Boolean(), default=False)
+    n_estimators: int = parameter(Integer(1), default=100, doc="The number of trees.")
+    max_samples: Any = parameter(
+        Choice("auto") | Integer(1) | Share(0, 1, "right"),
+        default="auto",
+        doc="The number or share of rows drawn for a tree; 'auto' means 256, or all rows if there are fewer.",
+    )
+    contamination: Any = parameter(
+        CONTAMINATION,
+        default="auto",
+        doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' sets it "
+        "to -0.5.",
+    )
+    max_features: float = parameter(
+        Integer(1) | Share(0, 1, "right"),
+        default=1.0,
+        doc="The number or share of columns that a tree may split, drawn at random for each tree.",
+    )
+    bootstrap: bool = parameter(Boolean(), default=False, doc="Whether rows are drawn with replacement.")
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    verbose: int = parameter(Boolean() | Integer(0), default=0)
-    warm_start: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(
+        Seed(), default=None, doc="The seed of the rows, columns and values that are drawn; every tree has its own."
+    )
+    verbose: int = parameter(Boolean() | Integer(0), default=0, doc="Whether to print a line for each batch of trees.")
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether `fit` keeps the trees of the last fit and grows only those that are missing.",
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which the fit ends with the trees it has."
+    )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = None

@@ -42,35 +42,6 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
     :math:`\nu`, multiplies the weights of wrong rows by :math:`e^\alpha` and normalises them. The vote
     :math:`\arg\max_k \sum_t \alpha_t [h_t(x) = k]` descends the exponential loss, one member at a time.
 
-    Parameters
-    ----------
-    estimator : an object with a method fit or None, default=None
-        The estimator whose copies are the members. None means :class:`mercer.tree.DecisionStump`, which has a search
-        of its own here: columns are sorted once for all rounds. ``DecisionTreeClassifier(max_depth=1)`` is a stump too
-        and takes the same search; among splits of equal gain the first column then wins, whatever its seed.
-    n_estimators : an integer in [1, inf), default=50
-        Most members.
-    learning_rate : a number in (0, inf), default=1.0
-        The factor :math:`\nu` of each vote.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the members that take one, and of ``resample``.
-    algorithm : one of 'SAMME', 'real', 'gentle', default='SAMME'
-        How a member votes: ``'SAMME'`` with its labels, as above (with two classes the discrete AdaBoost); ``'real'``
-        with half the log odds of its probabilities, the best step of the loss; ``'gentle'`` with the difference of
-        its probabilities, a Newton step, which is bounded and so less moved by noise.
-    resample : a boolean, default=False
-        Whether members see rows drawn with replacement by their weights, instead of weights; for estimators that take
-        no weights.
-    n_iter_no_change : an integer in [1, inf) or None, default=None
-        Rounds without a lower loss on the validation rows of ``fit`` after which to stop; the members up to the best
-        round are kept. None goes on to the end.
-    tol : a number in [0, inf), default=0.0
-        Least decrease that counts as a lower validation loss.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members fitted so far.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of the search for stumps, over columns, and of their votes, over rows. Changes no result.
-
     Attributes
     ----------
     estimator_ : estimator
@@ -120,14 +91,47 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
     0.94
     """
 
-    estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
-    n_estimators: int = parameter(Integer(1), default=50)
-    learning_rate: float = parameter(Real(0, closed="neither"), default=1.0)
-    random_state: Any = parameter(Seed(), default=None)
-    algorithm: str = parameter(Choice("SAMME", "real", "gentle"), default="SAMME")
-    resample: bool = parameter(Boolean(), default=False)
-    n_iter_no_change: int | None = parameter(Integer(1) | Nothing(), default=None)
-    tol: float = parameter(Real(0), default=0.0)
+    estimator: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="The estimator whose copies are the members. None means :class:`mercer.tree.DecisionStump`, which has a "
+        "search of its own here: columns are sorted once for all rounds. "
+        "``DecisionTreeClassifier(max_depth=1)`` is a stump too and takes the same search; among splits of "
+        "equal gain the first column then wins, whatever its seed.",
+    )
+    n_estimators: int = parameter(Integer(1), default=50, doc="Most members.")
+    learning_rate: float = parameter(
+        Real(0, closed="neither"), default=1.0, doc=r"The factor :math:`\nu` of each vote."
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, doc="The seed of the members that take one, and of ``resample``."
+    )
+    algorithm: str = parameter(
+        Choice("SAMME", "real", "gentle"),
+        default="SAMME",
+        doc="How a member votes: ``'SAMME'`` with its labels, as above (with two classes the discrete AdaBoost); "
+        "``'real'`` with half the log odds of its probabilities, the best step of the loss; ``'gentle'`` with "
+        "the difference of its probabilities, a Newton step, which is bounded and so less moved by noise.",
+    )
+    resample: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether members see rows drawn with replacement by their weights, instead of weights; for estimators "
+        "that take no weights.",
+    )
+    n_iter_no_change: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="Rounds without a lower loss on the validation rows of ``fit`` after which to stop; the members up to "
+        "the best round are kept. None goes on to the end.",
+    )
+    tol: float = parameter(Real(0), default=0.0, doc="Least decrease that counts as a lower validation loss.")
+
+    _documents = {
+        "max_time": "Seconds after which to stop with the members fitted so far.",
+        "n_jobs": "Threads of the search for stumps, over columns, and of their votes, over rows. Changes no result.",
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
 

@@ -105,26 +105,6 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
     :math:`\beta^{\nu (1 - L_i)}` and normalises them. The prediction is the median of the members with the weights
     :math:`\nu \log (1 / \beta)`.
 
-    Parameters
-    ----------
-    estimator : an object with a method fit or None, default=None
-        The estimator whose copies are the members. None means :class:`mercer.tree.DecisionTreeRegressor` of depth 3.
-    n_estimators : an integer in [1, inf), default=50
-        Most members.
-    learning_rate : a number in (0, inf), default=1.0
-        :math:`\nu`.
-    loss : one of 'linear', 'square', 'exponential', default='linear'
-        :math:`L(u)`: u, :math:`u^2` or :math:`1 - e^{-u}`.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the draws, and of members that take one.
-    resample : a boolean, default=True
-        Whether members see rows drawn with replacement by their weights, as scikit-learn does; otherwise they are
-        given the weights.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members fitted so far.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of the default member. Changes no result.
-
     Attributes
     ----------
     estimator_ : estimator
@@ -159,12 +139,32 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
     True
     """
 
-    estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
-    n_estimators: int = parameter(Integer(1), default=50)
-    learning_rate: float = parameter(Real(0, closed="neither"), default=1.0)
-    loss: str = parameter(Choice("linear", "square", "exponential"), default="linear")
-    random_state: Any = parameter(Seed(), default=None)
-    resample: bool = parameter(Boolean(), default=True)
+    estimator: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="The estimator whose copies are the members. None means :class:`mercer.tree.DecisionTreeRegressor` of "
+        "depth 3.",
+    )
+    n_estimators: int = parameter(Integer(1), default=50, doc="Most members.")
+    learning_rate: float = parameter(Real(0, closed="neither"), default=1.0, doc=r":math:`\nu`.")
+    loss: str = parameter(
+        Choice("linear", "square", "exponential"),
+        default="linear",
+        doc=":math:`L(u)`: u, :math:`u^2` or :math:`1 - e^{-u}`.",
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of the draws, and of members that take one.")
+    resample: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether members see rows drawn with replacement by their weights, as scikit-learn does; otherwise they "
+        "are given the weights.",
+    )
+
+    _documents = {
+        "max_time": "Seconds after which to stop with the members fitted so far.",
+        "n_jobs": "Threads of the default member. Changes no result.",
+    }
 
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -184,20 +184,6 @@ class LPBoostClassifier(BoostedVotes, LimitedEstimator):
     among K classes, and w are the rows' shares of the weight. Stumps are found one at a time: the next is the one of
     largest edge under the dual distribution over rows, until none has an edge above the objective.
 
-    Parameters
-    ----------
-    nu : a number in (0, 1] or None, default=0.1
-        The largest share of rows that may fall short of the margin: the soft margin. None allows none, which only
-        clean labels deserve.
-    n_estimators : an integer in [1, inf), default=50
-        Most stumps.
-    tol : a number in [0, inf), default=1e-06
-        The duality gap at which to stop.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with what is found.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of the search for stumps. Changes no result.
-
     Attributes
     ----------
     estimators_ : list of DecisionStump
@@ -240,9 +226,18 @@ class LPBoostClassifier(BoostedVotes, LimitedEstimator):
     True
     """
 
-    nu: float | None = parameter(Real(0, 1, closed="right") | Nothing(), default=0.1)
-    n_estimators: int = parameter(Integer(1), default=50)
-    tol: float = parameter(Real(0), default=1e-6)
+    nu: float | None = parameter(
+        Real(0, 1, closed="right") | Nothing(),
+        default=0.1,
+        doc="The largest share of rows that may fall short of the margin: the soft margin. None allows none, which "
+        "only clean labels deserve.",
+    )
+    n_estimators: int = parameter(Integer(1), default=50, doc="Most stumps.")
+    tol: float = parameter(Real(0), default=1e-6, doc="The duality gap at which to stop.")
+
+    _documents = {
+        "n_jobs": "Threads of the search for stumps. Changes no result.",
+    }
 
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -23,31 +23,6 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     where :math:`\zeta_i` is the influence of row i so far: its average weight, in units of the weight it started with.
     A row that had a large weight for long and is still wrong gets a larger soft margin. ``C = 0`` is AdaBoost.
 
-    Parameters
-    ----------
-    estimator : an object with a method fit or None, default=None
-        The estimator whose copies are the members; None means stumps, see :class:`AdaBoostClassifier`.
-    n_estimators : an integer in [1, inf), default=50
-        Most members.
-    learning_rate : a number in (0, inf), default=1.0
-        The factor of each vote.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the members that take one, and of ``resample``.
-    algorithm : one of 'SAMME', 'real', 'gentle', default='SAMME'
-        How a member votes, see :class:`AdaBoostClassifier`.
-    resample : a boolean, default=False
-        Whether members see rows drawn by their weights, instead of weights.
-    n_iter_no_change : an integer in [1, inf) or None, default=None
-        Rounds without a lower loss on the validation rows of ``fit`` after which to stop.
-    tol : a number in [0, inf), default=0.0
-        Least decrease that counts as a lower validation loss.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members fitted so far.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; see :class:`AdaBoostClassifier`. Changes no result.
-    C : a number in [0, inf), default=0.1
-        The margin that a unit of influence adds. Choose it by cross-validation; noisier labels need a larger one.
-
     Attributes
     ----------
     estimator_, estimators_, estimator_weights_, estimator_errors_, classes_, n_classes_, feature_importances_ :
@@ -86,7 +61,22 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     True
     """
 
-    C: float = parameter(Real(0), default=0.1, after="n_jobs")
+    C: float = parameter(
+        Real(0),
+        default=0.1,
+        after="n_jobs",
+        doc="The margin that a unit of influence adds. Choose it by cross-validation; noisier labels need a larger "
+        "one.",
+    )
+
+    _documents = {
+        "estimator": "The estimator whose copies are the members; None means stumps, see :class:`AdaBoostClassifier`.",
+        "learning_rate": "The factor of each vote.",
+        "algorithm": "How a member votes, see :class:`AdaBoostClassifier`.",
+        "resample": "Whether members see rows drawn by their weights, instead of weights.",
+        "n_iter_no_change": "Rounds without a lower loss on the validation rows of ``fit`` after which to stop.",
+        "n_jobs": "Threads; see :class:`AdaBoostClassifier`. Changes no result.",
+    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "row_weights_": floats("rows"),

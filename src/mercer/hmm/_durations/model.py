@@ -56,32 +56,6 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
     segment of state i lasts d steps with probability p_i(d); then another state follows with probability a_ij, a_ii =
     0. The steps of a segment are independent given its state. The last segment of a sequence may go on after its end.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        K, the number of states.
-    emission : an object with a method fit or None, default=None
-        What states emit: a model of this family, whose settings, priors and kind of emission are used (GaussianHMM,
-        PoissonHMM, CategoricalHMM, DensityHMM...). None means GaussianHMM().
-    durations : one of 'poisson', 'geometric', 'negative binomial', 'table', default='poisson'
-        The distribution of d - 1, or a free table of probabilities up to `max_duration`. With 'geometric' and no
-        `max_duration` the model is a hidden Markov model.
-    max_duration : an integer in [1, inf) or None, default=None
-        D, the longest duration; None means the longest sequence of the fit, and cuts nothing off. One state alone has
-        no longest duration, because no other can follow it.
-    n_iter : an integer in [0, inf), default=100
-        The most EM iterations of a run.
-    tol : a number in [0, inf), default=0.01
-        A run ends when the log-likelihood changes by less.
-    n_init : an integer in [1, inf), default=1
-        Runs from other first emissions; the best is kept.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-    verbose : an integer in [0, inf) or a boolean, default=0
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over sequences. Results do not depend on it.
-
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (K,), (K, K)
@@ -116,15 +90,34 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
     array([6., 6.])
     """
 
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    emission: Any = parameter(HasFit() | Nothing(), default=None)
-    durations: str = parameter(Choice(*KINDS), default="poisson")
-    max_duration: int | None = parameter(Integer(1) | Nothing(), default=None)
-    n_iter: int = parameter(Integer(0), default=100)
-    tol: float = parameter(Real(0), default=1e-2)
-    n_init: int = parameter(Integer(1), default=1)
+    n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="K, the number of states.")
+    emission: Any = parameter(
+        HasFit() | Nothing(),
+        default=None,
+        doc="What states emit: a model of this family, whose settings, priors and kind of emission are used "
+        "(GaussianHMM, PoissonHMM, CategoricalHMM, DensityHMM...). None means GaussianHMM().",
+    )
+    durations: str = parameter(
+        Choice(*KINDS),
+        default="poisson",
+        doc="The distribution of d - 1, or a free table of probabilities up to `max_duration`. With 'geometric' and "
+        "no `max_duration` the model is a hidden Markov model.",
+    )
+    max_duration: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        doc="D, the longest duration; None means the longest sequence of the fit, and cuts nothing off. One state "
+        "alone has no longest duration, because no other can follow it.",
+    )
+    n_iter: int = parameter(Integer(0), default=100, doc="The most EM iterations of a run.")
+    tol: float = parameter(Real(0), default=1e-2, doc="A run ends when the log-likelihood changes by less.")
+    n_init: int = parameter(Integer(1), default=1, doc="Runs from other first emissions; the best is kept.")
     random_state: Any = parameter(Seed(), default=None)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
+
+    _documents = {
+        "n_jobs": "Threads over sequences. Results do not depend on it.",
+    }
 
     _objective_moves: ClassVar[str | None] = "up"
     _lists_are_sequences: ClassVar[bool] = True

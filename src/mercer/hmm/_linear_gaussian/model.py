@@ -35,47 +35,6 @@ class LinearGaussianModel(StateSpaceInference):
 
         x_1 ~ N(m, P),    x_(t+1) = A x_t + B u_t + N(0, Q),    y_t = C x_t + D u_t + N(0, R).
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=1
-        k, the dimension of the state.
-    transition : None or a number in (-inf, inf) or an array-like, default=None
-        A, of shape (k, k). A number stands for that multiple of the identity, also below.
-    observation : None or a number in (-inf, inf) or an array-like, default=None
-        C, of shape (d, k).
-    transition_noise : None or a number in (-inf, inf) or an array-like, default=None
-        Q, of shape (k, k).
-    observation_noise : None or a number in (-inf, inf) or an array-like, default=None
-        R, of shape (d, d).
-    start_mean : None or a number in (-inf, inf) or an array-like, default=None
-        m, of shape (k,).
-    start_covariance : None or a number in (-inf, inf) or an array-like, default=None
-        P, of shape (k, k).
-    control : None or a number in (-inf, inf) or an array-like, default=None
-        B, of shape (k, p), where ``fit`` is given controls of p columns.
-    observation_control : None or a number in (-inf, inf) or an array-like, default=None
-        D, of shape (d, p).
-    learn : one of 'missing', 'all' or an array-like, default='missing'
-        What `fit` learns: the parameters that are None, all of them from the given ones on, or those named. The start
-        covariance is learned from several sequences only, unless it is named: one first state has no variance.
-    transition_noise_type : one of 'full', 'diag', default='full'
-        The form of a learned Q. A variance that is given as zero stays zero.
-    observation_noise_type : one of 'full', 'diag', default='full'
-        The form of a learned R.
-    reg_covar : a number in [0, inf), default=1e-06
-        Added to the diagonal of learned covariances.
-    max_iter : an integer in [0, inf), default=100
-        The most EM iterations.
-    tol : a number in [0, inf), default=1e-05
-        EM ends when the log-likelihood per step changes by less.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        For :meth:`sample`; the fit draws nothing.
-    verbose : an integer in [0, inf) or a boolean, default=0
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads, for several sequences or for the chunks of a long one. Results do not depend on it.
-
     Attributes
     ----------
     transition_, observation_, transition_noise_, observation_noise_, start_mean_, start_covariance_ : ndarray
@@ -116,25 +75,41 @@ class LinearGaussianModel(StateSpaceInference):
     True
     """
 
-    n_components: int = parameter(Integer(1), default=1, kw_only=False)
-    transition: Any = parameter(_MATRIX, default=None)
-    observation: Any = parameter(_MATRIX, default=None)
-    transition_noise: Any = parameter(_MATRIX, default=None)
-    observation_noise: Any = parameter(_MATRIX, default=None)
-    start_mean: Any = parameter(_MATRIX, default=None)
-    start_covariance: Any = parameter(_MATRIX, default=None)
-    control: Any = parameter(_MATRIX, default=None)
-    observation_control: Any = parameter(_MATRIX, default=None)
-    learn: Any = parameter(Choice("missing", "all") | ArrayRule(), default="missing")
-    transition_noise_type: str = parameter(_FORM, default="full")
-    observation_noise_type: str = parameter(_FORM, default="full")
-    reg_covar: float = parameter(Real(0), default=1e-6)
-    max_iter: int = parameter(Integer(0), default=100)
-    tol: float = parameter(Real(0), default=1e-5)
-    random_state: Any = parameter(Seed(), default=None)
+    n_components: int = parameter(Integer(1), default=1, kw_only=False, doc="k, the dimension of the state.")
+    transition: Any = parameter(
+        _MATRIX, default=None, doc="A, of shape (k, k). A number stands for that multiple of the identity, also below."
+    )
+    observation: Any = parameter(_MATRIX, default=None, doc="C, of shape (d, k).")
+    transition_noise: Any = parameter(_MATRIX, default=None, doc="Q, of shape (k, k).")
+    observation_noise: Any = parameter(_MATRIX, default=None, doc="R, of shape (d, d).")
+    start_mean: Any = parameter(_MATRIX, default=None, doc="m, of shape (k,).")
+    start_covariance: Any = parameter(_MATRIX, default=None, doc="P, of shape (k, k).")
+    control: Any = parameter(
+        _MATRIX, default=None, doc="B, of shape (k, p), where ``fit`` is given controls of p columns."
+    )
+    observation_control: Any = parameter(_MATRIX, default=None, doc="D, of shape (d, p).")
+    learn: Any = parameter(
+        Choice("missing", "all") | ArrayRule(),
+        default="missing",
+        doc="What `fit` learns: the parameters that are None, all of them from the given ones on, or those named. "
+        "The start covariance is learned from several sequences only, unless it is named: one first state has "
+        "no variance.",
+    )
+    transition_noise_type: str = parameter(
+        _FORM, default="full", doc="The form of a learned Q. A variance that is given as zero stays zero."
+    )
+    observation_noise_type: str = parameter(_FORM, default="full", doc="The form of a learned R.")
+    reg_covar: float = parameter(Real(0), default=1e-6, doc="Added to the diagonal of learned covariances.")
+    max_iter: int = parameter(Integer(0), default=100, doc="The most EM iterations.")
+    tol: float = parameter(Real(0), default=1e-5, doc="EM ends when the log-likelihood per step changes by less.")
+    random_state: Any = parameter(Seed(), default=None, doc="For :meth:`sample`; the fit draws nothing.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(),
+        default=None,
+        doc="Threads, for several sequences or for the chunks of a long one. Results do not depend on it.",
+    )
 
     _objective_moves: ClassVar[str | None] = "up"
     # A list of arrays is a list of sequences, not of blocks of rows.

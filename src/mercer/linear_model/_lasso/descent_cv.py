@@ -26,16 +26,36 @@ from mercer.linear_model._solvers.lasso.cross_validation import FoldsState, cros
 class DescentCV(LinearRegressor):
     """Coordinate descent at the penalty with the least error of cross-validation."""
 
-    eps: float = parameter(Real(0, closed="neither"), default=1e-3)
-    alphas: Any = parameter(Integer(1) | Array(), default=100)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    precompute: Any = parameter(Choice("auto") | Boolean(), default="auto")
-    max_iter: int = parameter(Integer(1), default=1000)
-    tol: float = parameter(Real(0), default=1e-4)
-    cv: Any = parameter(FOLDS, default=None)
-    positive: bool = parameter(Boolean(), default=False, after="n_jobs")
-    random_state: Any = parameter(Seed(), default=None)
-    selection: str = parameter(Choice("cyclic", "random"), default="cyclic")
+    eps: float = parameter(Real(0, closed="neither"), default=1e-3, doc="The last penalty as a share of the first.")
+    alphas: Any = parameter(
+        Integer(1) | Array(),
+        default=100,
+        doc="Penalties to try, or how many: then at equal ratios from the one at which the first coefficient leaves "
+        "zero.",
+    )
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
+    precompute: Any = parameter(
+        Choice("auto") | Boolean(),
+        default="auto",
+        doc="True descends on the Gram matrix of the columns; False and 'auto' leave the choice to the cost.",
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="The most sweeps over the coordinates for a penalty.")
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more "
+        "than ``tol`` times the largest.",
+    )
+    cv: Any = parameter(FOLDS, default=None, doc="The folds; None means five, of consecutive rows.")
+    positive: bool = parameter(
+        Boolean(), default=False, after="n_jobs", doc="Whether the coefficients must not be negative."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="The seed, with ``selection='random'``.")
+    selection: str = parameter(
+        Choice("cyclic", "random"),
+        default="cyclic",
+        doc="Whether a sweep visits the coordinates in turn, or as many drawn at random.",
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)

@@ -57,14 +57,30 @@ class DescentRegressor(LinearRegressor):
     """Least squares with an l1 and an l2 penalty, by coordinate descent."""
 
     alpha: float = parameter(Real(0), default=1.0, kw_only=False)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    precompute: Any = parameter(Boolean() | Array(), default=False)
-    max_iter: int = parameter(Integer(1), default=1000)
-    tol: float = parameter(Real(0), default=1e-4)
-    warm_start: bool = parameter(Boolean(), default=False)
-    positive: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
-    selection: str = parameter(Choice("cyclic", "random"), default="cyclic")
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
+    precompute: Any = parameter(
+        Boolean() | Array(),
+        default=False,
+        doc="True descends on the Gram matrix of the columns; an array is that matrix, X^T X of centred (and "
+        "weighted) columns. False leaves the choice to the cost; see Notes.",
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="The most sweeps over the coordinates, for each target.")
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more "
+        "than ``tol`` times the largest.",
+    )
+    warm_start: bool = parameter(
+        Boolean(), default=False, doc="Whether to begin with the coefficients of the last fit."
+    )
+    positive: bool = parameter(Boolean(), default=False, doc="Whether the coefficients must not be negative.")
+    random_state: Any = parameter(Seed(), default=None, doc="The seed, with ``selection='random'``.")
+    selection: str = parameter(
+        Choice("cyclic", "random"),
+        default="cyclic",
+        doc="Whether a sweep visits the coordinates in turn, or as many drawn at random.",
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     __metadata_request__fit = {"check_input": UNUSED}

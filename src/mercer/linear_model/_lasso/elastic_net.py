@@ -16,24 +16,6 @@ class ElasticNet(DescentRegressor):
     over the coefficients w (``coef_``) and the intercept b (``intercept_``, not penalised), with s the
     ``sample_weight``. Where columns are alike the lasso takes one of them; the l2 part shares the weight among them.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf), default=1.0
-        The penalty. At max_j |x_j . y| / (n l1_ratio) (X and y centred) and above, all coefficients are zero; with 0
-        the closed form of least squares is used, with a warning.
-    l1_ratio : a number in [0, 1], default=0.5
-        The share of the l1 part: 1 is the lasso, 0 is ridge, whose closed form is used.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    precompute : a boolean or an array-like, default=False
-        True descends on the Gram matrix of the columns; an array is that matrix, X^T X of centred (and weighted)
-        columns. False leaves the choice to the cost; see Notes.
-    max_iter : an integer in [1, inf), default=1000
-        The most sweeps over the coordinates, for each target.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    %(tol_to_n_jobs)s
-
     Attributes
     ----------
     %(coef_to_solver_used)s
@@ -66,8 +48,22 @@ class ElasticNet(DescentRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    l1_ratio: float = parameter(Real(0, 1), default=0.5)
-    copy_X: bool = parameter(Boolean(), default=True, after="max_iter")
+    l1_ratio: float = parameter(
+        Real(0, 1), default=0.5, doc="The share of the l1 part: 1 is the lasso, 0 is ridge, whose closed form is used."
+    )
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        after="max_iter",
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
+    )
+
+    _documents = {
+        "alpha": (
+            "The penalty. At max_j |x_j . y| / (n l1_ratio) (X and y centred) and above, all coefficients are zero; "
+            "with 0 the closed form of least squares is used, with a warning."
+        ),
+    }
 
     @property
     def _mixing(self) -> float:

@@ -23,19 +23,6 @@ class ElasticNetCV(DescentCV):
     and that ``l1_ratio_`` of those given, whose models, fitted without a fold, have the least mean squared error on it,
     on average over the folds.
 
-    Parameters
-    ----------
-    l1_ratio : a number in [0, 1] or an array-like, default=0.5
-        The share of the l1 part, or several to try. With 0, which has no largest useful penalty, give ``alphas``.
-    %(eps_to_tol)s
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
-        The folds; None means five, of consecutive rows.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    verbose : a boolean or an integer in [0, inf), default=0
-        Whether to print a line for each penalty.
-    %(n_jobs_to_max_time)s
-
     Attributes
     ----------
     alpha_ : float
@@ -68,9 +55,19 @@ class ElasticNetCV(DescentCV):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    l1_ratio: Any = parameter(Real(0, 1) | Array(), default=0.5)
-    copy_X: bool = parameter(Boolean(), default=True, after="cv")
-    verbose: Any = parameter(Boolean() | Integer(0), default=0)
+    l1_ratio: Any = parameter(
+        Real(0, 1) | Array(),
+        default=0.5,
+        doc="The share of the l1 part, or several to try. With 0, which has no largest useful penalty, give "
+        "``alphas``.",
+    )
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        after="cv",
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
+    )
+    verbose: Any = parameter(Boolean() | Integer(0), default=0, doc="Whether to print a line for each penalty.")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alphas_": floats("* | *, *"),

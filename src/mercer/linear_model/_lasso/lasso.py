@@ -17,22 +17,6 @@ class Lasso(DescentRegressor):
     ``sample_weight``. Mind the scale: for |y - X w|^2 + lambda |w|_1 set ``alpha`` to lambda / (2 n); for the form
     |w|_1 <= t see :func:`alpha_for_l1_norm`.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf), default=1.0
-        The penalty. At max_j |x_j . y| / n (X and y centred) and above, all coefficients are zero; with 0 the closed
-        form of least squares is used, with a warning.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    precompute : a boolean or an array-like, default=False
-        True descends on the Gram matrix of the columns; an array is that matrix, X^T X of centred (and weighted)
-        columns. False leaves the choice to the cost; see Notes.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    max_iter : an integer in [1, inf), default=1000
-        The most sweeps over the coordinates, for each target.
-    %(tol_to_n_jobs)s
-
     Attributes
     ----------
     %(coef_to_solver_used)s
@@ -68,5 +52,18 @@ class Lasso(DescentRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    copy_X: bool = parameter(Boolean(), default=True, after="precompute")
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        after="precompute",
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
+    )
+
+    _documents = {
+        "alpha": (
+            "The penalty. At max_j |x_j . y| / n (X and y centred) and above, all coefficients are zero; with 0 the "
+            "closed form of least squares is used, with a warning."
+        ),
+    }
+
     _mixing = 1.0

@@ -21,17 +21,6 @@ class LassoCV(DescentCV):
     over the coefficients w (``coef_``) and the intercept b (``intercept_``), at that ``alpha_`` of a falling sequence
     whose models, fitted without a fold, have the least mean squared error on it, on average over the folds.
 
-    Parameters
-    ----------
-    %(eps_to_tol)s
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
-        The folds; None means five, of consecutive rows.
-    verbose : a boolean or an integer in [0, inf), default=False
-        Whether to print a line for each penalty.
-    %(n_jobs_to_max_time)s
-
     Attributes
     ----------
     alpha_ : float
@@ -61,8 +50,15 @@ class LassoCV(DescentCV):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    copy_X: bool = parameter(Boolean(), default=True, after="tol")
-    verbose: Any = parameter(Boolean() | Integer(0), default=False, after="cv")
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        after="tol",
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
+    )
+    verbose: Any = parameter(
+        Boolean() | Integer(0), default=False, after="cv", doc="Whether to print a line for each penalty."
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alphas_": floats("* | *, *"),

@@ -37,40 +37,6 @@ class BayesianRidge(LinearRegressor):
     lambda are those that maximise the evidence, the density of the targets with w integrated out, times Gamma priors;
     or they are given, with ``maximise_evidence=False``.
 
-    Parameters
-    ----------
-    max_iter : an integer in [1, inf), default=300
-        The most steps of the maximisation; a step costs O(d^2) and no pass over the rows.
-    tol : a number in (0, inf), default=0.001
-        The fit ends when the coefficients change by less than this in sum and no derivative of the log evidence by
-        log alpha and log lambda is larger.
-    alpha_1 : a number in [0, inf), default=1e-06
-        Shape of the Gamma prior on alpha: alpha_1 log alpha - alpha_2 alpha is added to the log evidence.
-    alpha_2 : a number in [0, inf), default=1e-06
-        Rate of the prior on alpha.
-    lambda_1 : a number in [0, inf), default=1e-06
-        Shape of the Gamma prior on lambda.
-    lambda_2 : a number in [0, inf), default=1e-06
-        Rate of the prior on lambda.
-    alpha_init : a number in [0, inf) or None, default=None
-        Where alpha starts, or what it is; None means one over the variance of the targets.
-    lambda_init : a number in [0, inf) or None, default=None
-        Where lambda starts, or what it is; None means 1. Zero, held, is a flat prior: least squares.
-    compute_score : a boolean, default=False
-        Whether to keep the log evidence of each step in ``scores_``.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    verbose : a boolean or an integer in [0, inf), default=False
-        Whether to print a line per step.
-    maximise_evidence : a boolean, default=True
-        Whether to maximise the evidence over alpha and lambda, or to leave both where they start.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the maximisation ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
@@ -116,19 +82,50 @@ class BayesianRidge(LinearRegressor):
     203 +- 55, ridge penalty 0.0336
     """
 
-    max_iter: int = parameter(Integer(1), default=300)
-    tol: float = parameter(Real(0, math.inf, "neither"), default=1e-3)
-    alpha_1: float = parameter(Real(0), default=1e-6)
-    alpha_2: float = parameter(Real(0), default=1e-6)
-    lambda_1: float = parameter(Real(0), default=1e-6)
-    lambda_2: float = parameter(Real(0), default=1e-6)
-    alpha_init: float | None = parameter(Real(0) | Nothing(), default=None)
-    lambda_init: float | None = parameter(Real(0) | Nothing(), default=None)
-    compute_score: bool = parameter(Boolean(), default=False)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    copy_X: bool = parameter(Boolean(), default=True)
+    max_iter: int = parameter(
+        Integer(1),
+        default=300,
+        doc="The most steps of the maximisation; a step costs O(d^2) and no pass over the rows.",
+    )
+    tol: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=1e-3,
+        doc="The fit ends when the coefficients change by less than this in sum and no derivative of the log "
+        "evidence by log alpha and log lambda is larger.",
+    )
+    alpha_1: float = parameter(
+        Real(0),
+        default=1e-6,
+        doc="Shape of the Gamma prior on alpha: alpha_1 log alpha - alpha_2 alpha is added to the log evidence.",
+    )
+    alpha_2: float = parameter(Real(0), default=1e-6, doc="Rate of the prior on alpha.")
+    lambda_1: float = parameter(Real(0), default=1e-6, doc="Shape of the Gamma prior on lambda.")
+    lambda_2: float = parameter(Real(0), default=1e-6, doc="Rate of the prior on lambda.")
+    alpha_init: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="Where alpha starts, or what it is; None means one over the variance of the targets.",
+    )
+    lambda_init: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="Where lambda starts, or what it is; None means 1. Zero, held, is a flat prior: least squares.",
+    )
+    compute_score: bool = parameter(
+        Boolean(), default=False, doc="Whether to keep the log evidence of each step in ``scores_``."
+    )
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
+    )
     verbose: bool = parameter(Boolean() | Integer(0), default=False)
-    maximise_evidence: bool = parameter(Boolean(), default=True)
+    maximise_evidence: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether to maximise the evidence over alpha and lambda, or to leave both where they start.",
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = "up"

@@ -50,18 +50,6 @@ class GaussianConditionalRegressor(LinearRegressor):
     the same for every x. Means and covariances of the rows are put in their places. The mean is then that of least
     squares with an intercept; what is new is the covariance of several targets, and that rows can come in batches.
 
-    Parameters
-    ----------
-    ddof : an integer in [0, 1], default=1
-        What is taken off the total weight before covariances are divided by it: 0 for the most likely ones, 1 for
-        unbiased ones. The coefficients do not depend on it.
-    tol : a number in [0, inf), default=1e-14
-        Directions of the inputs with less than this share of the largest variance count as constant.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: a closed form ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
@@ -100,9 +88,22 @@ class GaussianConditionalRegressor(LinearRegressor):
            [0.49, 1.04]])
     """
 
-    ddof: int = parameter(Integer(0, 1), default=1)
-    tol: float = parameter(Real(0), default=1e-14)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    ddof: int = parameter(
+        Integer(0, 1),
+        default=1,
+        doc="What is taken off the total weight before covariances are divided by it: 0 for the most likely ones, 1 "
+        "for unbiased ones. The coefficients do not depend on it.",
+    )
+    tol: float = parameter(
+        Real(0),
+        default=1e-14,
+        doc="Directions of the inputs with less than this share of the largest variance count as constant.",
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(),
+        default=None,
+        doc="Has no effect: a closed form ends by itself. Kept so that estimators can be exchanged.",
+    )
 
     fit_intercept = True
 

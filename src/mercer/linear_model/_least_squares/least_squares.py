@@ -52,22 +52,6 @@ class LinearRegression(Inferring, RunningRegressor):
     coefficients do equally well (more columns than rows, or columns that others determine) those of least norm are
     taken, with a warning.
 
-    Parameters
-    ----------
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    tol : a number in [0, inf), default=1e-06
-        Singular values of X, with its columns on one scale, up to ``tol`` times the largest count as zero. Where LSQR
-        is used (large sparse rows) and with ``positive``, the certificate to reach.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-    positive : a boolean, default=False
-        Whether the coefficients must not be negative.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which an iterative fit ends with what it has.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
@@ -117,8 +101,16 @@ class LinearRegression(Inferring, RunningRegressor):
     array([16.])
     """
 
-    tol: float = parameter(Real(0), default=1e-6, after="copy_X")
-    positive: bool = parameter(Boolean(), default=False, after="n_jobs")
+    tol: float = parameter(
+        Real(0),
+        default=1e-6,
+        after="copy_X",
+        doc="Singular values of X, with its columns on one scale, up to ``tol`` times the largest count as zero. "
+        "Where LSQR is used (large sparse rows) and with ``positive``, the certificate to reach.",
+    )
+    positive: bool = parameter(
+        Boolean(), default=False, after="n_jobs", doc="Whether the coefficients must not be negative."
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _cure = "raise tol or max_time"

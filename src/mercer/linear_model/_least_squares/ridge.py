@@ -49,35 +49,6 @@ class Ridge(Inferring, RunningRegressor):
     ``sample_weight``. The penalty is per data set: for a penalty per row see :func:`alpha_per_sample`, for the
     maximum a posteriori form :func:`alpha_from_variances`, for the form |c|^2 <= t :func:`alpha_for_norm`.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf) or an array-like, default=1.0
-        The penalty, or one for each target.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    max_iter : an integer in [1, inf) or None, default=None
-        The most steps of an iterative solver. None means 1000 epochs for 'sag' and 'saga', 15000 sweeps with
-        ``positive``, and ten times the smaller side of X otherwise.
-    tol : a number in [0, inf), default=0.0001
-        Iterative solvers end when the gradient of each target is ``tol`` times what it was at zero; 'lsqr' also when
-        the residual is ``tol`` times |y|. Closed forms do not use it.
-    solver : one of 'auto', 'svd', 'cholesky', 'lsqr', 'sparse_cg', 'sag', 'saga', 'lbfgs', default='auto'
-        The method. 'cholesky' solves the normal equations, of the rows if these are fewer than the columns; 'svd'
-        takes the singular values of the triangle of the rows, for ill-conditioned data; 'sparse_cg' is conjugate
-        gradients and 'lsqr' LSQR, one pass each step; 'sag' and 'saga' visit one row at a time. 'lbfgs' is the name
-        under which scikit-learn fits with ``positive``; here that is an active-set method. 'auto' is 'cholesky', and
-        'sparse_cg' for sparse rows with both sides above 2000.
-    positive : a boolean, default=False
-        Whether the coefficients must not be negative.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of 'sag' and 'saga'.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which an iterative fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
@@ -122,14 +93,31 @@ class Ridge(Inferring, RunningRegressor):
     0.5126
     """
 
-    alpha: Any = parameter(Real(0) | Array(), default=1.0, kw_only=False)
-    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None, after="copy_X")
-    tol: float = parameter(Real(0), default=1e-4)
-    solver: str = parameter(
-        Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"), default="auto"
+    alpha: Any = parameter(Real(0) | Array(), default=1.0, kw_only=False, doc="The penalty, or one for each target.")
+    max_iter: int | None = parameter(
+        Integer(1) | Nothing(),
+        default=None,
+        after="copy_X",
+        doc="The most steps of an iterative solver. None means 1000 epochs for 'sag' and 'saga', 15000 sweeps with "
+        "``positive``, and ten times the smaller side of X otherwise.",
     )
-    positive: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="Iterative solvers end when the gradient of each target is ``tol`` times what it was at zero; 'lsqr' "
+        "also when the residual is ``tol`` times |y|. Closed forms do not use it.",
+    )
+    solver: str = parameter(
+        Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"),
+        default="auto",
+        doc="The method. 'cholesky' solves the normal equations, of the rows if these are fewer than the columns; "
+        "'svd' takes the singular values of the triangle of the rows, for ill-conditioned data; 'sparse_cg' is "
+        "conjugate gradients and 'lsqr' LSQR, one pass each step; 'sag' and 'saga' visit one row at a time. "
+        "'lbfgs' is the name under which scikit-learn fits with ``positive``; here that is an active-set "
+        "method. 'auto' is 'cholesky', and 'sparse_cg' for sparse rows with both sides above 2000.",
+    )
+    positive: bool = parameter(Boolean(), default=False, doc="Whether the coefficients must not be negative.")
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of 'sag' and 'saga'.")
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {

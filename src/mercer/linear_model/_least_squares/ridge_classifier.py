@@ -28,31 +28,6 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
     with s_i the weights of the rows (``sample_weight`` times ``class_weight``), and decides for the largest score. Two
     classes need one score, whose sign decides. One-hot targets would give half the scores and the same decisions.
 
-    Parameters
-    ----------
-    alpha : a number in [0, inf), default=1.0
-        The penalty.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    copy_X : a boolean, default=True
-        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    max_iter : an integer in [1, inf) or None, default=None
-        The most steps of an iterative solver; None as for :class:`Ridge`.
-    tol : a number in [0, inf), default=0.0001
-        When iterative solvers end, as for :class:`Ridge`.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Weights of the classes; "balanced" makes them inverse to the class frequencies.
-    solver : one of 'auto', 'svd', 'cholesky', 'lsqr', 'sparse_cg', 'sag', 'saga', 'lbfgs', default='auto'
-        The method, as for :class:`Ridge`.
-    positive : a boolean, default=False
-        Whether the coefficients must not be negative.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of 'sag' and 'saga'.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which an iterative fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -85,17 +60,29 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
     0.9596
     """
 
-    alpha: float = parameter(Real(0), default=1.0, kw_only=False)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    copy_X: bool = parameter(Boolean(), default=True)
-    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
-    tol: float = parameter(Real(0), default=1e-4)
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
-    solver: str = parameter(
-        Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"), default="auto"
+    alpha: float = parameter(Real(0), default=1.0, kw_only=False, doc="The penalty.")
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
     )
-    positive: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
+    max_iter: int | None = parameter(
+        Integer(1) | Nothing(), default=None, doc="The most steps of an iterative solver; None as for :class:`Ridge`."
+    )
+    tol: float = parameter(Real(0), default=1e-4, doc="When iterative solvers end, as for :class:`Ridge`.")
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        doc='Weights of the classes; "balanced" makes them inverse to the class frequencies.',
+    )
+    solver: str = parameter(
+        Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"),
+        default="auto",
+        doc="The method, as for :class:`Ridge`.",
+    )
+    positive: bool = parameter(Boolean(), default=False, doc="Whether the coefficients must not be negative.")
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of 'sag' and 'saga'.")
 
     _places: ClassVar[tuple[str, ...]] = _PLACES
 
@@ -168,25 +155,6 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
     The model is that of :class:`RidgeClassifier`; the penalty is chosen as by :class:`RidgeCV`, without ``cv`` by the
     squared leave-one-out errors of the signs, for all penalties from one decomposition.
 
-    Parameters
-    ----------
-    alphas : an array-like or a number in (0, inf), default=(0.1, 1.0, 10.0)
-        The penalties to choose from: positive, or zero too with ``cv``.
-    fit_intercept : a boolean, default=True
-        Whether to fit intercepts.
-    scoring : a string or a callable or None, default=None
-        What is to be largest; None means the negative mean squared error of the signs, with ``cv`` the accuracy.
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
-        Folds, stratified where a number is given; None means leave-one-out.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Weights of the classes; "balanced" makes them inverse to the class frequencies.
-    store_cv_results : a boolean, default=False
-        Whether to keep the leave-one-out errors of every row and penalty in ``cv_results_``.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: a closed form ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     alpha_ : float
@@ -218,7 +186,20 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
     (0.01, 0.9631)
     """
 
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="cv")
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="cv",
+        doc='Weights of the classes; "balanced" makes them inverse to the class frequencies.',
+    )
+
+    _documents = {
+        "fit_intercept": "Whether to fit intercepts.",
+        "scoring": (
+            "What is to be largest; None means the negative mean squared error of the signs, with ``cv`` the accuracy."
+        ),
+        "cv": "Folds, stratified where a number is given; None means leave-one-out.",
+    }
 
     _default_scorer = "accuracy"
     _places: ClassVar[tuple[str, ...]] = _PLACES

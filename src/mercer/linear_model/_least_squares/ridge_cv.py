@@ -25,29 +25,6 @@ class RidgeCV(RidgeSelection, LinearRegressor):
     is taken, with r the residuals and h_i the leverage of a row of weight one: a weight of two is the row twice, of
     which one is left out. One decomposition gives the errors for all penalties, exactly.
 
-    Parameters
-    ----------
-    alphas : an array-like or a number in (0, inf), default=(0.1, 1.0, 10.0)
-        The penalties to choose from: positive, or zero too with ``cv``.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    scoring : a string or a callable or None, default=None
-        What is to be largest: the name of a scorer, or ``scorer(estimator, X, y)``. None means the negative mean
-        squared error, with ``cv`` the R^2.
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
-        Folds; None means leave-one-out.
-    gcv_mode : one of 'auto', 'svd', 'eigen' or None, default=None
-        How rows are decomposed. 'svd' takes the singular vectors of their triangle, for dense rows; all others the
-        eigenvectors of the scatter, or of the Gram matrix where rows are not more than columns.
-    store_cv_results : a boolean, default=False
-        Whether to keep the leave-one-out errors of every row and penalty in ``cv_results_``.
-    alpha_per_target : a boolean, default=False
-        Whether each target gets a penalty of its own; not with ``cv``.
-    max_time : a number in [0, inf) or None, default=None
-        Has no effect: a closed form ends by itself. Kept so that estimators can be exchanged.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads, over blocks of rows or over folds; None means all that are free. Never changes a result.
-
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_targets,)
@@ -90,8 +67,29 @@ class RidgeCV(RidgeSelection, LinearRegressor):
     alpha 0.0040, error 54.77
     """
 
-    gcv_mode: str | None = parameter(Choice("auto", "svd", "eigen") | Nothing(), default=None, after="cv")
-    alpha_per_target: bool = parameter(Boolean(), default=False, after="store_cv_results")
+    gcv_mode: str | None = parameter(
+        Choice("auto", "svd", "eigen") | Nothing(),
+        default=None,
+        after="cv",
+        doc="How rows are decomposed. 'svd' takes the singular vectors of their triangle, for dense rows; all "
+        "others the eigenvectors of the scatter, or of the Gram matrix where rows are not more than columns.",
+    )
+    alpha_per_target: bool = parameter(
+        Boolean(),
+        default=False,
+        after="store_cv_results",
+        doc="Whether each target gets a penalty of its own; not with ``cv``.",
+    )
+
+    _documents = {
+        "fit_intercept": "Whether to fit b; otherwise it is zero.",
+        "scoring": (
+            "What is to be largest: the name of a scorer, or ``scorer(estimator, X, y)``. None means the negative "
+            "mean squared error, with ``cv`` the R^2."
+        ),
+        "cv": "Folds; None means leave-one-out.",
+        "n_jobs": "Threads, over blocks of rows or over folds; None means all that are free. Never changes a result.",
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":

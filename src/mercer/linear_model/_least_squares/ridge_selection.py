@@ -45,11 +45,24 @@ _TOLERANCE = 1e-8
 class RidgeSelection(LimitedEstimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
-    alphas: Any = parameter(Array() | Real(0, math.inf, "neither"), default=(0.1, 1.0, 10.0), kw_only=False)
+    alphas: Any = parameter(
+        Array() | Real(0, math.inf, "neither"),
+        default=(0.1, 1.0, 10.0),
+        kw_only=False,
+        doc="The penalties to choose from: positive, or zero too with ``cv``.",
+    )
     fit_intercept: bool = parameter(Boolean(), default=True)
     scoring: Any = parameter(Text() | Function() | Nothing(), default=None)
     cv: Any = parameter(FOLDS, default=None)
-    store_cv_results: bool = parameter(Boolean(), default=False)
+    store_cv_results: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether to keep the leave-one-out errors of every row and penalty in ``cv_results_``.",
+    )
+
+    _documents = {
+        "max_time": "Has no effect: a closed form ends by itself. Kept so that estimators can be exchanged.",
+    }
 
     gcv_mode: str | None = attribute(None)
     alpha_per_target: bool = attribute(False)

@@ -20,8 +20,12 @@ def _works_from_sums(estimator: Any) -> bool:
 class RunningRegressor(LinearRegressor):
     """A linear regressor that can also be fitted batch by batch."""
 
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    copy_X: bool = parameter(Boolean(), default=True)
+    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
+    copy_X: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
+    )
 
     # The advice in the warning about a fit that ended early.
     _cure: ClassVar[str] = "raise max_iter or tol"

@@ -44,47 +44,6 @@ class LogisticRegression(LinearClassifier, Inferring):
     two classes loss(z, y) = log(1 + exp(z)) - y z, minus the log-likelihood of P(y = 1) = 1 / (1 + exp(-z)); for more,
     loss(z, y) = log(sum_j exp(z_j)) - z_y, that of P(j) = exp(z_j) / sum_m exp(z_m).
 
-    Parameters
-    ----------
-    penalty : one of 'l1', 'l2', 'elasticnet', 'deprecated' or None, default='deprecated'
-        Deprecated by scikit-learn 1.8: use `l1_ratio`, and ``C=np.inf`` for no penalty.
-    C : a number in (0, inf), default=1.0
-        Inverse strength of the penalty; ``np.inf`` (which is allowed) means none.
-    l1_ratio : a number in [0, 1] or None, default=0.0
-        Share of the l1 penalty: 0 is l2 (ridge), 1 is l1 (lasso), between is the elastic net.
-    dual : a boolean, default=False
-        Solve the dual, by coordinate ascent; for ``solver="liblinear"`` with an l2 penalty only.
-    tol : a number in [0, inf), default=0.0001
-        The fit ends when every entry of the (least sub-)gradient of J is at most this and the duality gap at most
-        ``certificate_.tolerance``; "lbfgs" and the Newton methods also ask that the next step promise less than
-        ``tol / 100``, which holds whatever the scale of columns; "sag" and "saga", that an epoch change no parameter
-        by more than `tol` times the largest.
-    fit_intercept : a boolean, default=True
-        Whether to learn b; the penalty leaves it out, except with "liblinear".
-    intercept_scaling : a number in (0, inf), default=1
-        With "liblinear" the intercept is the weight of a constant column of this value, under penalty like the others.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Weights of the classes; "balanced" makes them inverse to the class frequencies.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Decides the order of rows in "sag", "saga" and the dual of "liblinear".
-    solver : one of 'lbfgs', 'liblinear', 'newton-cg', 'newton-cholesky', 'sag', 'saga', 'auto', default='lbfgs'
-        - "lbfgs": L-BFGS in the metric of the data, so that badly scaled columns cost nothing extra (l2 or none);
-        - "newton-cholesky", "newton-cg": Newton's method by the full Hessian, or by products with it (l2 or none);
-        - "liblinear": two classes, intercept under penalty: Newton (l2), dual coordinate ascent (l2, ``dual=True``),
-          proximal Newton (l1);
-        - "sag", "saga": stochastic average gradients with a step per column; "saga" takes every penalty;
-        - "auto": "lbfgs", or "proximal-newton" for a penalty with an l1 part. ``solver_used_`` says which.
-    max_iter : an integer in [0, inf), default=100
-        The most steps (passes over the rows, for the stochastic solvers).
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line per step.
-    warm_start : a boolean, default=False
-        Whether to start from the last fit's solution ("liblinear" always starts afresh).
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; results do not depend on it.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -134,22 +93,72 @@ class LogisticRegression(LinearClassifier, Inferring):
     """
 
     penalty: Any = parameter(
-        Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(), default="deprecated", kw_only=False
+        Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(),
+        default="deprecated",
+        kw_only=False,
+        doc="Deprecated by scikit-learn 1.8: use `l1_ratio`, and ``C=np.inf`` for no penalty.",
     )
-    C: float = parameter(Real(0, math.inf, "right"), default=1.0)
-    l1_ratio: float | None = parameter(Real(0, 1) | Nothing(), default=0.0)
-    dual: bool = parameter(Boolean(), default=False)
-    tol: float = parameter(Real(0, math.inf, "left"), default=1e-4)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    intercept_scaling: float = parameter(Real(0, math.inf, "neither"), default=1)
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
+    C: float = parameter(
+        Real(0, math.inf, "right"),
+        default=1.0,
+        doc="Inverse strength of the penalty; ``np.inf`` (which is allowed) means none.",
+    )
+    l1_ratio: float | None = parameter(
+        Real(0, 1) | Nothing(),
+        default=0.0,
+        doc="Share of the l1 penalty: 0 is l2 (ridge), 1 is l1 (lasso), between is the elastic net.",
+    )
+    dual: bool = parameter(
+        Boolean(),
+        default=False,
+        doc='Solve the dual, by coordinate ascent; for ``solver="liblinear"`` with an l2 penalty only.',
+    )
+    tol: float = parameter(
+        Real(0, math.inf, "left"),
+        default=1e-4,
+        doc="The fit ends when every entry of the (least sub-)gradient of J is at most this and the duality gap at "
+        'most ``certificate_.tolerance``; "lbfgs" and the Newton methods also ask that the next step promise '
+        'less than ``tol / 100``, which holds whatever the scale of columns; "sag" and "saga", that an epoch '
+        "change no parameter by more than `tol` times the largest.",
+    )
+    fit_intercept: bool = parameter(
+        Boolean(), default=True, doc='Whether to learn b; the penalty leaves it out, except with "liblinear".'
+    )
+    intercept_scaling: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=1,
+        doc='With "liblinear" the intercept is the weight of a constant column of this value, under penalty like '
+        "the others.",
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        doc='Weights of the classes; "balanced" makes them inverse to the class frequencies.',
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, doc='Decides the order of rows in "sag", "saga" and the dual of "liblinear".'
+    )
     solver: str = parameter(
-        Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"), default="lbfgs"
+        Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"),
+        default="lbfgs",
+        doc='- "lbfgs": L-BFGS in the metric of the data, so that badly scaled columns cost nothing extra (l2 or '
+        "none);\n"
+        '- "newton-cholesky", "newton-cg": Newton\'s method by the full Hessian, or by products with it (l2 '
+        "or none);\n"
+        '- "liblinear": two classes, intercept under penalty: Newton (l2), dual coordinate ascent (l2, '
+        "``dual=True``), proximal Newton (l1);\n"
+        '- "sag", "saga": stochastic average gradients with a step per column; "saga" takes every penalty;\n'
+        '- "auto": "lbfgs", or "proximal-newton" for a penalty with an l1 part. ``solver_used_`` says which.',
     )
-    max_iter: int = parameter(Integer(0), default=100)
+    max_iter: int = parameter(
+        Integer(0), default=100, doc="The most steps (passes over the rows, for the stochastic solvers)."
+    )
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    warm_start: bool = parameter(Boolean(), default=False)
+    warm_start: bool = parameter(
+        Boolean(),
+        default=False,
+        doc='Whether to start from the last fit\'s solution ("liblinear" always starts afresh).',
+    )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 

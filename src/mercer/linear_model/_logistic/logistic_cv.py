@@ -45,46 +45,6 @@ class LogisticRegressionCV(LogisticRegression):
     is minimised on the training rows of each fold, and the pair with the best mean score on the test rows is fitted to
     all rows.
 
-    Parameters
-    ----------
-    Cs : an integer in [1, inf) or an array-like, default=10
-        Inverse strengths of the penalty; an integer is their number between 1e-4 and 1e4, evenly on a log scale.
-    l1_ratios : an array-like or one of 'warn' or None, default='warn'
-        Shares of the l1 penalty. 'warn' and None mean l2 alone; scikit-learn 1.10 will ask for ``(0,)``.
-    fit_intercept : a boolean, default=True
-        Whether to learn b; the penalty leaves it out, except with "liblinear".
-    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
-        Folds, stratified where a number is given; None means five.
-    dual : a boolean, default=False
-        Solve the dual; for ``solver="liblinear"`` with an l2 penalty only.
-    penalty : one of 'l1', 'l2', 'elasticnet', 'deprecated', default='deprecated'
-        Deprecated by scikit-learn 1.8: use `l1_ratios`.
-    scoring : a string or a callable or None, default='warn'
-        What is to be largest on the test rows. 'warn' and None mean accuracy; scikit-learn 1.11 will take
-        'neg_log_loss', which also sees how sure a model is.
-    solver : one of 'lbfgs', 'liblinear', 'newton-cg', 'newton-cholesky', 'sag', 'saga', 'auto', default='lbfgs'
-        The method, as for :class:`LogisticRegression`.
-    tol : a number in [0, inf), default=0.0001
-        When a fit ends, as for :class:`LogisticRegression`.
-    max_iter : an integer in [0, inf), default=100
-        The most steps of one fit.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Weights of the classes; "balanced" makes them inverse to the frequencies in all rows.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads, over folds and then over blocks of rows; results do not depend on it.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line per step of the last fit.
-    refit : a boolean, default=True
-        Whether to fit all rows with the best penalty; otherwise the coefficients of each fold's best are averaged.
-    intercept_scaling : a number in (0, inf), default=1.0
-        The constant column of "liblinear".
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Decides the order of rows in "sag", "saga" and the dual of "liblinear"; folds have their own.
-    use_legacy_attributes : a boolean or one of 'warn', default='warn'
-        Whether attributes have the shapes of scikit-learn before 1.10: 'warn' means True.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which fits on folds, and the last fit, end at their next step.
-
     Attributes
     ----------
     classes_, coef_, intercept_
@@ -121,19 +81,78 @@ class LogisticRegressionCV(LogisticRegression):
     C = 1, log loss 0.08
     """
 
-    Cs: Any = parameter(Integer(1) | Array(), default=10)
-    l1_ratios: Any = parameter(Array() | Choice("warn") | Nothing(), default="warn")
-    cv: Any = parameter(FOLDS, default=None, after="fit_intercept")
-    dual: bool = parameter(Boolean(), default=False)
-    penalty: str = parameter(Choice("l1", "l2", "elasticnet", "deprecated"), default="deprecated")
-    scoring: Any = parameter(Text() | Function() | Nothing(), default="warn")
-    tol: float = parameter(Real(0, math.inf, "left"), default=1e-4, after="solver")
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="max_iter")
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    refit: bool = parameter(Boolean(), default=True, after="verbose")
-    intercept_scaling: float = parameter(Real(0, math.inf, "neither"), default=1.0)
-    random_state: Any = parameter(Seed(), default=None)
-    use_legacy_attributes: Any = parameter(Boolean() | Choice("warn"), default="warn")
+    Cs: Any = parameter(
+        Integer(1) | Array(),
+        default=10,
+        doc="Inverse strengths of the penalty; an integer is their number between 1e-4 and 1e4, evenly on a log scale.",
+    )
+    l1_ratios: Any = parameter(
+        Array() | Choice("warn") | Nothing(),
+        default="warn",
+        doc="Shares of the l1 penalty. 'warn' and None mean l2 alone; scikit-learn 1.10 will ask for ``(0,)``.",
+    )
+    cv: Any = parameter(
+        FOLDS, default=None, after="fit_intercept", doc="Folds, stratified where a number is given; None means five."
+    )
+    dual: bool = parameter(
+        Boolean(), default=False, doc='Solve the dual; for ``solver="liblinear"`` with an l2 penalty only.'
+    )
+    penalty: str = parameter(
+        Choice("l1", "l2", "elasticnet", "deprecated"),
+        default="deprecated",
+        doc="Deprecated by scikit-learn 1.8: use `l1_ratios`.",
+    )
+    scoring: Any = parameter(
+        Text() | Function() | Nothing(),
+        default="warn",
+        doc="What is to be largest on the test rows. 'warn' and None mean accuracy; scikit-learn 1.11 will take "
+        "'neg_log_loss', which also sees how sure a model is.",
+    )
+    tol: float = parameter(
+        Real(0, math.inf, "left"),
+        default=1e-4,
+        after="solver",
+        doc="When a fit ends, as for :class:`LogisticRegression`.",
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="max_iter",
+        doc='Weights of the classes; "balanced" makes them inverse to the frequencies in all rows.',
+    )
+    n_jobs: int | None = parameter(
+        Integer() | Nothing(),
+        default=None,
+        doc="Threads, over folds and then over blocks of rows; results do not depend on it.",
+    )
+    refit: bool = parameter(
+        Boolean(),
+        default=True,
+        after="verbose",
+        doc="Whether to fit all rows with the best penalty; otherwise the coefficients of each fold's best are "
+        "averaged.",
+    )
+    intercept_scaling: float = parameter(
+        Real(0, math.inf, "neither"), default=1.0, doc='The constant column of "liblinear".'
+    )
+    random_state: Any = parameter(
+        Seed(),
+        default=None,
+        doc='Decides the order of rows in "sag", "saga" and the dual of "liblinear"; folds have their own.',
+    )
+    use_legacy_attributes: Any = parameter(
+        Boolean() | Choice("warn"),
+        default="warn",
+        doc="Whether attributes have the shapes of scikit-learn before 1.10: 'warn' means True.",
+    )
+
+    _documents = {
+        "solver": "The method, as for :class:`LogisticRegression`.",
+        "max_iter": "The most steps of one fit.",
+        "verbose": "Whether to print a line per step of the last fit.",
+        "max_time": "Seconds after which fits on folds, and the last fit, end at their next step.",
+    }
+
     C: Any = attribute()
     l1_ratio: Any = attribute()
     warm_start: Any = attribute()

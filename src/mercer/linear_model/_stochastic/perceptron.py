@@ -31,29 +31,6 @@ class Perceptron(StochasticClassifier):
     rows on their sides at a distance :math:`\gamma`, and no row is longer than R, then there are at most
     :math:`(R / \gamma)^2` mistakes from w = 0 without an intercept, in any order (Novikoff).
 
-    Parameters
-    ----------
-    penalty : one of 'l2', 'l1', 'elasticnet' or None, default=None
-        The penalty on w: alpha |w|_2^2 / 2, alpha |w|_1, or their mixture by `l1_ratio`.
-    alpha : a number in [0, inf), default=0.0001
-        Strength of the penalty.
-    l1_ratio : a number in [0, 1], default=0.15
-        Share of the l1 penalty in 'elasticnet'.
-    %(fit_intercept_to_verbose)s
-    eta0 : a number in (0, inf), default=1.0
-        The learning rate. Without a penalty it only scales the parameters and changes no prediction.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=0
-        Seed of the orders and of the held-out rows.
-    %(early_stopping_to_n_iter_no_change)s
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.
-    warm_start : a boolean, default=False
-        Whether ``fit`` starts from the last solution.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over classes; results do not depend on it.
-
     Attributes
     ----------
     %(classes_to_t)s
@@ -98,8 +75,18 @@ class Perceptron(StochasticClassifier):
     __doc__ = compose_docstring(__doc__, SHARED)
     penalty: str | None = parameter(Choice("l2", "l1", "elasticnet") | Nothing(), default=None)
     l1_ratio: float = parameter(Real(0, 1), default=0.15, after="alpha")
-    eta0: float = parameter(Real(0, math.inf, "neither"), default=1.0, after="verbose")
+    eta0: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=1.0,
+        after="verbose",
+        doc="The learning rate. Without a penalty it only scales the parameters and changes no prediction.",
+    )
     random_state: Any = parameter(Seed(), default=0)
+
+    _documents = {
+        "alpha": "Strength of the penalty.",
+    }
+
     loss = "perceptron"
     _stalled_cure = "no hyperplane may separate the rows: use LogisticRegression or LinearSVC"
     learning_rate = "constant"

@@ -20,26 +20,6 @@ class SGDClassifier(StochasticClassifier):
 
     the l1 part as a cumulative penalty. With more than two classes, each is set against the rest.
 
-    Parameters
-    ----------
-    loss : one of 'hinge', 'log_loss', 'modified_huber', 'squared_hinge', 'perceptron', 'squared_error', 'huber', \
-'epsilon_insensitive', 'squared_epsilon_insensitive', default='hinge'
-        The loss of a score. "hinge" is a linear support vector machine, "log_loss" logistic regression; this and
-        "modified_huber" give probabilities.
-    %(penalty_to_l1_ratio)s
-    %(fit_intercept_to_verbose)s
-    %(epsilon_to_random_state)s
-    learning_rate : one of 'constant', 'optimal', 'invscaling', 'adaptive', 'pa1', 'pa2', default='optimal'
-    %(learning_rate_to_eta0)s
-    power_t : a number in (-inf, inf), default=0.5
-        Exponent of "invscaling"; negative values are deprecated by scikit-learn.
-    %(early_stopping_to_n_iter_no_change)s
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.
-    %(warm_start_to_max_time)s
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads over classes; results do not depend on it.
-
     Attributes
     ----------
     %(classes_to_t)s
@@ -90,11 +70,34 @@ class SGDClassifier(StochasticClassifier):
         ),
         default="hinge",
         kw_only=False,
+        doc='The loss of a score. "hinge" is a linear support vector machine, "log_loss" logistic regression; this '
+        'and "modified_huber" give probabilities.',
     )
-    epsilon: float = parameter(Real(0), default=0.1, after="verbose")
+    epsilon: float = parameter(
+        Real(0),
+        default=0.1,
+        after="verbose",
+        doc='Where the losses "huber", "epsilon_insensitive" and "squared_epsilon_insensitive" bend.',
+    )
     learning_rate: str = parameter(
-        Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"), default="optimal", after="random_state"
+        Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
+        default="optimal",
+        after="random_state",
+        doc='The rate of step t: "constant" is `eta0`; "optimal" is 1 / (alpha (t + t0)), t0 by Bottou\'s rule; '
+        '"invscaling" is eta0 / t^power_t; "adaptive" is `eta0`, divided by 5 whenever the stopping rule is '
+        'met, down to 1e-6; "pa1" and "pa2" are passive-aggressive steps, which just mend the loss of the row, '
+        "bounded or damped by `eta0`.",
     )
-    power_t: float = parameter(Real(), default=0.5, after="eta0")
-    average: bool | int = parameter(Integer(1) | Boolean(), default=False, after="warm_start")
-    batch_size: int = parameter(Integer(1), default=1)
+    power_t: float = parameter(
+        Real(),
+        default=0.5,
+        after="eta0",
+        doc='Exponent of "invscaling"; negative values are deprecated by scikit-learn.',
+    )
+    average: bool | int = parameter(
+        Integer(1) | Boolean(),
+        default=False,
+        after="warm_start",
+        doc="Predict with the average of the parameters over all steps from that one on; True means from the first.",
+    )
+    batch_size: int = parameter(Integer(1), default=1, doc="Rows per step, which then follows their mean gradient.")

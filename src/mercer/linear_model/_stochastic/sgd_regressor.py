@@ -29,23 +29,6 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
     the l1 part as a cumulative penalty.
 
-    Parameters
-    ----------
-    loss : %(losses)s, default='squared_error'
-        The loss of a score, by name or as an object of :mod:`mercer.objectives`. "poisson", "gamma" and "tweedie"
-        predict exp(scores).
-    %(penalty_to_l1_ratio)s
-    %(fit_intercept_to_verbose)s
-    %(epsilon_to_random_state)s
-    learning_rate : one of 'constant', 'optimal', 'invscaling', 'adaptive', 'pa1', 'pa2', default='invscaling'
-    %(learning_rate_to_eta0)s
-    power_t : a number in (-inf, inf), default=0.25
-        Exponent of "invscaling"; negative values are deprecated by scikit-learn.
-    %(early_stopping_to_n_iter_no_change)s
-    %(warm_start_to_max_time)s
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads for predictions; results do not depend on it.
-
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
@@ -85,17 +68,47 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
     ([1.0, 0.0, -2.0], [3.0])
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
-    loss: Any = parameter(NUMBER_LOSSES, default="squared_error", kw_only=False)
-    epsilon: float = parameter(Real(0), default=0.1, after="verbose")
+    __doc__ = compose_docstring(__doc__, SHARED)
+    loss: Any = parameter(
+        NUMBER_LOSSES,
+        default="squared_error",
+        kw_only=False,
+        doc='The loss of a score, by name or as an object of :mod:`mercer.objectives`. "poisson", "gamma" and '
+        '"tweedie" predict exp(scores).',
+    )
+    epsilon: float = parameter(
+        Real(0),
+        default=0.1,
+        after="verbose",
+        doc='Where the losses "huber", "epsilon_insensitive" and "squared_epsilon_insensitive" bend.',
+    )
     learning_rate: str = parameter(
         Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
         default="invscaling",
         after="random_state",
+        doc='The rate of step t: "constant" is `eta0`; "optimal" is 1 / (alpha (t + t0)), t0 by Bottou\'s rule; '
+        '"invscaling" is eta0 / t^power_t; "adaptive" is `eta0`, divided by 5 whenever the stopping rule is '
+        'met, down to 1e-6; "pa1" and "pa2" are passive-aggressive steps, which just mend the loss of the row, '
+        "bounded or damped by `eta0`.",
     )
-    power_t: float = parameter(Real(), default=0.25, after="eta0")
-    average: bool | int = parameter(Integer(1) | Boolean(), default=False, after="warm_start")
-    batch_size: int = parameter(Integer(1), default=1)
+    power_t: float = parameter(
+        Real(),
+        default=0.25,
+        after="eta0",
+        doc='Exponent of "invscaling"; negative values are deprecated by scikit-learn.',
+    )
+    average: bool | int = parameter(
+        Integer(1) | Boolean(),
+        default=False,
+        after="warm_start",
+        doc="Predict with the average of the parameters over all steps from that one on; True means from the first.",
+    )
+    batch_size: int = parameter(Integer(1), default=1, doc="Rows per step, which then follows their mean gradient.")
+
+    _documents = {
+        "n_jobs": "Threads for predictions; results do not depend on it.",
+    }
+
     _places: ClassVar[tuple[str, ...]] = StochasticModel._places  # type: ignore[assignment]
 
     @fitting

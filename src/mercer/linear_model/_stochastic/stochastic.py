@@ -32,20 +32,53 @@ _VISITED = "rows are visited one by one, in a random order: weights are repetiti
 class StochasticModel(LimitedEstimator):
     """A linear model of one or several scores, fitted by stochastic gradient steps."""
 
-    penalty: str | None = parameter(Choice("l2", "l1", "elasticnet") | Nothing(), default="l2")
-    alpha: float = parameter(Real(0, math.inf, "left"), default=0.0001)
-    l1_ratio: float | None = parameter(Real(0, 1) | Nothing(), default=0.15)
-    fit_intercept: bool = parameter(Boolean(), default=True)
-    max_iter: int = parameter(Integer(1), default=1000)
-    tol: float | None = parameter(Real(0, math.inf, "left") | Nothing(), default=1e-3)
-    shuffle: bool = parameter(Boolean(), default=True)
-    verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    random_state: Any = parameter(Seed(), default=None)
-    eta0: float = parameter(Real(0, math.inf, "neither"), default=0.01)
-    early_stopping: bool = parameter(Boolean(), default=False)
-    validation_fraction: float = parameter(Real(0, 1, "neither"), default=0.1)
-    n_iter_no_change: int = parameter(Integer(1), default=5)
-    warm_start: bool = parameter(Boolean(), default=False)
+    penalty: str | None = parameter(
+        Choice("l2", "l1", "elasticnet") | Nothing(),
+        default="l2",
+        doc="The penalty on w: alpha |w|_2^2 / 2, alpha |w|_1, or their mixture by `l1_ratio`.",
+    )
+    alpha: float = parameter(
+        Real(0, math.inf, "left"),
+        default=0.0001,
+        doc='Strength of the penalty, and scale of the rates of ``learning_rate="optimal"``.',
+    )
+    l1_ratio: float | None = parameter(
+        Real(0, 1) | Nothing(), default=0.15, doc="Share of the l1 penalty in 'elasticnet'."
+    )
+    fit_intercept: bool = parameter(
+        Boolean(), default=True, doc="Whether to learn b, which is never penalised; otherwise it is zero."
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="The most epochs: passes over the rows.")
+    tol: float | None = parameter(
+        Real(0, math.inf, "left") | Nothing(),
+        default=1e-3,
+        doc="An epoch counts as no progress if its objective is not below the best one by `tol`; None switches this "
+        "rule off.",
+    )
+    shuffle: bool = parameter(Boolean(), default=True, doc="Whether each epoch draws a new order of the rows.")
+    verbose: int = parameter(Integer(0) | Boolean(), default=0, doc="Whether to print a line per epoch.")
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the orders and of the held-out rows.")
+    eta0: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=0.01,
+        doc="The first learning rate, where it does not follow from `alpha`.",
+    )
+    early_stopping: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether to hold rows out, and to watch the score on them instead of the objective. Rows in memory only.",
+    )
+    validation_fraction: float = parameter(
+        Real(0, 1, "neither"), default=0.1, doc="Share of the rows that is held out."
+    )
+    n_iter_no_change: int = parameter(
+        Integer(1), default=5, doc="The number of epochs without progress after which the fit ends."
+    )
+    warm_start: bool = parameter(Boolean(), default=False, doc="Whether ``fit`` starts from the last solution.")
+
+    _documents = {
+        "n_jobs": "Threads over classes; results do not depend on it.",
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves = None

@@ -30,7 +30,10 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
     """A classifier of one or several scores."""
 
     class_weight: Any = parameter(
-        Choice("balanced") | Instance(dict) | Nothing(), default=None, after="n_iter_no_change"
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="n_iter_no_change",
+        doc='Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.',
     )
 
     @fitting

@@ -37,18 +37,6 @@ class ClassicalMDS(EigenMap):
     :math:`J = I - 1 1^T / n`. The coordinates :math:`\sqrt{\lambda_k}\, v_k` of its largest eigenvalues minimise
     :math:`\|B - Y Y^T\|_F`. For Euclidean distances they are the scores of a principal component analysis.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Coordinates of a row.
-    metric : a string or a callable, default='euclidean'
-        The distance between rows, as scikit-learn's ``pairwise_distances`` takes it, or ``"precomputed"``.
-    metric_params : a dictionary or None, default=None
-        Further arguments of the metric.
-    n_landmarks : an integer in [2, inf) or None, default=None
-        Rows between which distances are decomposed, evenly spaced among all rows; the others are placed by their
-        distances to these. None means all rows. Not with ``metric="precomputed"``.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -88,9 +76,20 @@ class ClassicalMDS(EigenMap):
     """
 
     n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    metric: Any = parameter(Text() | Function(), default="euclidean")
-    metric_params: dict[str, Any] | None = parameter(Parameters() | Nothing(), default=None)
-    n_landmarks: int | None = parameter(Integer(2) | Nothing(), default=None)
+    metric: Any = parameter(
+        Text() | Function(),
+        default="euclidean",
+        doc='The distance between rows, as scikit-learn\'s ``pairwise_distances`` takes it, or ``"precomputed"``.',
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Parameters() | Nothing(), default=None, doc="Further arguments of the metric."
+    )
+    n_landmarks: int | None = parameter(
+        Integer(2) | Nothing(),
+        default=None,
+        doc="Rows between which distances are decomposed, evenly spaced among all rows; the others are placed by "
+        'their distances to these. None means all rows. Not with ``metric="precomputed"``.',
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dissimilarity_matrix_": floats("rows, rows"),

@@ -31,40 +31,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     only the order of the dissimilarities: :math:`\delta_{ij}` is replaced by the monotone regression of the distances
     on them, in every step. The method is stress majorisation, which never raises the stress.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Coordinates of a row.
-    metric_mds : a boolean, default=True
-        Whether dissimilarities count by their values (True) or by their order only.
-    n_init : an integer in [1, inf), default=1
-        Starts; the one with the least stress is kept. With ``init="classical_mds"`` there is one.
-    init : one of 'classical_mds', 'random', 'warn', default='warn'
-        First points: those of :class:`ClassicalMDS`, or random ones. 'warn', the default of scikit-learn, means
-        'classical_mds' here, without a warning.
-    max_iter : an integer in [1, inf), default=300
-        Most steps of a start.
-    verbose : a boolean or an integer in [0, inf), default=0
-        Whether to print a line per step.
-    eps : a number in [0, inf), default=1e-06
-        A start ends when the stress falls by less than this share of the sum of squared distances.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Of random first points.
-    dissimilarity : one of 'deprecated', 'euclidean', 'precomputed', default='deprecated'
-        The old name of `metric`.
-    metric : a string or a callable or a boolean, default='euclidean'
-        The distance between rows, as scikit-learn's ``pairwise_distances`` takes it, or ``"precomputed"``. A boolean is
-        the old meaning, that of `metric_mds`.
-    metric_params : a dictionary or None, default=None
-        Further arguments of the metric.
-    normalized_stress : a boolean or one of 'auto', default='auto'
-        Whether ``stress_`` is the root of the share of the sum of squared distances (Kruskal's stress-1) or the raw
-        one; ``"auto"`` is True for non-metric scaling.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the best points so far.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -103,20 +69,51 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     0.0
     """
 
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    metric_mds: bool = parameter(Boolean(), default=True)
-    n_init: int = parameter(Integer(1), default=1)
-    init: str = parameter(Choice("classical_mds", "random", "warn"), default="warn")
-    max_iter: int = parameter(Integer(1), default=300)
+    n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Coordinates of a row.")
+    metric_mds: bool = parameter(
+        Boolean(), default=True, doc="Whether dissimilarities count by their values (True) or by their order only."
+    )
+    n_init: int = parameter(
+        Integer(1),
+        default=1,
+        doc='Starts; the one with the least stress is kept. With ``init="classical_mds"`` there is one.',
+    )
+    init: str = parameter(
+        Choice("classical_mds", "random", "warn"),
+        default="warn",
+        doc="First points: those of :class:`ClassicalMDS`, or random ones. 'warn', the default of scikit-learn, "
+        "means 'classical_mds' here, without a warning.",
+    )
+    max_iter: int = parameter(Integer(1), default=300, doc="Most steps of a start.")
     verbose: int = parameter(Boolean() | Integer(0), default=0)
-    eps: float = parameter(Real(0), default=1e-6)
+    eps: float = parameter(
+        Real(0),
+        default=1e-6,
+        doc="A start ends when the stress falls by less than this share of the sum of squared distances.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    random_state: Any = parameter(Seed(), default=None)
-    dissimilarity: str = parameter(Choice("deprecated", "euclidean", "precomputed"), default="deprecated")
-    metric: Any = parameter(Text() | Function() | Boolean(), default="euclidean")
-    metric_params: dict[str, Any] | None = parameter(Parameters() | Nothing(), default=None)
-    normalized_stress: Any = parameter(Boolean() | Choice("auto"), default="auto")
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None, doc="Of random first points.")
+    dissimilarity: str = parameter(
+        Choice("deprecated", "euclidean", "precomputed"), default="deprecated", doc="The old name of `metric`."
+    )
+    metric: Any = parameter(
+        Text() | Function() | Boolean(),
+        default="euclidean",
+        doc='The distance between rows, as scikit-learn\'s ``pairwise_distances`` takes it, or ``"precomputed"``. '
+        "A boolean is the old meaning, that of `metric_mds`.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Parameters() | Nothing(), default=None, doc="Further arguments of the metric."
+    )
+    normalized_stress: Any = parameter(
+        Boolean() | Choice("auto"),
+        default="auto",
+        doc="Whether ``stress_`` is the root of the share of the sum of squared distances (Kruskal's stress-1) or "
+        'the raw one; ``"auto"`` is True for non-metric scaling.',
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which the fit ends with the best points so far."
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the dissimilarities of all pairs of rows are n^2 numbers, forecast before they are taken",

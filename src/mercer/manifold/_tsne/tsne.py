@@ -49,54 +49,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     .. math:: q_{ij} = \frac{(1 + \|y_i - y_j\|^2)^{-1}}{\sum_{k \ne l} (1 + \|y_k - y_l\|^2)^{-1}}.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Dimensions of the map; more than three need ``method="exact"``.
-    perplexity : a number in (0, inf) or an array-like, default=30.0
-        A soft count of each row's neighbours, at least 1 and less than the number of rows. Of several numbers, the mean
-        of the affinities is taken: large perplexities keep the large structure, small ones the neighbours.
-    early_exaggeration : a number in [1, inf), default=12.0
-        Factor of the affinities in the first 250 iterations, which gathers groups.
-    learning_rate : a number in (0, inf) or one of 'auto', default='auto'
-        Rate of the descent; ``'auto'`` is n / exaggeration / 4, with the exaggeration of the phase, and at least 50.
-    max_iter : an integer in [1, inf), default=1000
-        Iterations.
-    n_iter_without_progress : an integer in [-1, inf), default=300
-        Iterations without a lower divergence after which the descent ends.
-    min_grad_norm : a number in [0, inf), default=1e-07
-        Length of the gradient at which it ends.
-    metric : a string or a callable, default='euclidean'
-        A metric of :func:`mercer.metrics.pairwise_distances`, or ``'precomputed'``: `X` is the matrix of distances;
-        a sparse one holds those of each row to its neighbours, at least three times the perplexity.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    init : one of 'pca', 'random', 'spectral' or an array-like, default='pca'
-        The first map: principal components, draws, eigenvectors of the affinities, or places of shape
-        (n, n_components).
-    verbose : an integer in [0, inf), default=0
-        Whether to print a line every 50 iterations.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of ``init="random"``. With ``init="pca"`` nothing is drawn unless axes have no variance.
-    method : one of 'auto', 'barnes_hut', 'exact', 'fft', default='barnes_hut'
-        How repulsion is computed. ``'exact'``: all pairs, in float64, with affinities of all pairs. ``'barnes_hut'``:
-        cells of a tree by their moments up to the second, in float32. ``'fft'``: Fourier transforms on a grid, for maps
-        of two dimensions. ``'auto'``: exact where `kernel`, `dof` or `n_components` ask for it, else the one whose
-        iterations take the least time by measured costs: exact up to 217 rows, then Barnes-Hut, and, in two dimensions,
-        Fourier transforms from 79 000 rows on.
-    angle : a number in [0, 1], default=0.5
-        Cells are used whose side is below `angle` times their distance; 0 means all pairs.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-    exaggeration : a number in (0, inf), default=1.0
-        Factor of the affinities after the early phase; above one, groups become tighter.
-    kernel : one of 'student', 'gaussian', default='student'
-        The similarity on the map: ``'gaussian'`` is symmetric SNE, :math:`\exp(-\|y_i - y_j\|^2)`, by all pairs.
-    dof : a number in (0, inf), default=1.0
-        Degrees of freedom of the t distribution; other values than 1 take all pairs. Small ones have heavier tails.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the map so far.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components), float32
@@ -149,25 +101,87 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((120, 2), True)
     """
 
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    perplexity: Any = parameter(Real(0, closed="neither") | ArrayRule(), default=30.0)
-    early_exaggeration: float = parameter(Real(1), default=12.0)
-    learning_rate: float | str = parameter(Real(0, closed="neither") | Choice("auto"), default="auto")
-    max_iter: int = parameter(Integer(1), default=1000)
-    n_iter_without_progress: int = parameter(Integer(-1), default=300)
-    min_grad_norm: float = parameter(Real(0), default=1e-7)
-    metric: Any = parameter(Text() | Function(), default="euclidean")
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
-    init: Any = parameter(Choice("pca", "random", "spectral") | ArrayRule(), default="pca")
-    verbose: int = parameter(Integer(0), default=0)
-    random_state: Any = parameter(Seed(), default=None)
-    method: str = parameter(Choice("auto", "barnes_hut", "exact", "fft"), default="barnes_hut")
-    angle: float = parameter(Real(0, 1), default=0.5)
+    n_components: int = parameter(
+        Integer(1), default=2, kw_only=False, doc='Dimensions of the map; more than three need ``method="exact"``.'
+    )
+    perplexity: Any = parameter(
+        Real(0, closed="neither") | ArrayRule(),
+        default=30.0,
+        doc="A soft count of each row's neighbours, at least 1 and less than the number of rows. Of several "
+        "numbers, the mean of the affinities is taken: large perplexities keep the large structure, small ones "
+        "the neighbours.",
+    )
+    early_exaggeration: float = parameter(
+        Real(1), default=12.0, doc="Factor of the affinities in the first 250 iterations, which gathers groups."
+    )
+    learning_rate: float | str = parameter(
+        Real(0, closed="neither") | Choice("auto"),
+        default="auto",
+        doc="Rate of the descent; ``'auto'`` is n / exaggeration / 4, with the exaggeration of the phase, and at "
+        "least 50.",
+    )
+    max_iter: int = parameter(Integer(1), default=1000, doc="Iterations.")
+    n_iter_without_progress: int = parameter(
+        Integer(-1), default=300, doc="Iterations without a lower divergence after which the descent ends."
+    )
+    min_grad_norm: float = parameter(Real(0), default=1e-7, doc="Length of the gradient at which it ends.")
+    metric: Any = parameter(
+        Text() | Function(),
+        default="euclidean",
+        doc="A metric of :func:`mercer.metrics.pairwise_distances`, or ``'precomputed'``: `X` is the matrix of "
+        "distances; a sparse one holds those of each row to its neighbours, at least three times the "
+        "perplexity.",
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(), default=None, doc="More arguments of the metric."
+    )
+    init: Any = parameter(
+        Choice("pca", "random", "spectral") | ArrayRule(),
+        default="pca",
+        doc="The first map: principal components, draws, eigenvectors of the affinities, or places of shape (n, "
+        "n_components).",
+    )
+    verbose: int = parameter(Integer(0), default=0, doc="Whether to print a line every 50 iterations.")
+    random_state: Any = parameter(
+        Seed(),
+        default=None,
+        doc='Seed of ``init="random"``. With ``init="pca"`` nothing is drawn unless axes have no variance.',
+    )
+    method: str = parameter(
+        Choice("auto", "barnes_hut", "exact", "fft"),
+        default="barnes_hut",
+        doc="How repulsion is computed. ``'exact'``: all pairs, in float64, with affinities of all pairs. "
+        "``'barnes_hut'``: cells of a tree by their moments up to the second, in float32. ``'fft'``: Fourier "
+        "transforms on a grid, for maps of two dimensions. ``'auto'``: exact where `kernel`, `dof` or "
+        "`n_components` ask for it, else the one whose iterations take the least time by measured costs: exact "
+        "up to 217 rows, then Barnes-Hut, and, in two dimensions, Fourier transforms from 79 000 rows on.",
+    )
+    angle: float = parameter(
+        Real(0, 1),
+        default=0.5,
+        doc="Cells are used whose side is below `angle` times their distance; 0 means all pairs.",
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
-    exaggeration: float = parameter(Real(0, closed="neither"), default=1.0)
-    kernel: str = parameter(Choice("student", "gaussian"), default="student")
-    dof: float = parameter(Real(0, closed="neither"), default=1.0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    exaggeration: float = parameter(
+        Real(0, closed="neither"),
+        default=1.0,
+        doc="Factor of the affinities after the early phase; above one, groups become tighter.",
+    )
+    kernel: str = parameter(
+        Choice("student", "gaussian"),
+        default="student",
+        doc=r"The similarity on the map: ``'gaussian'`` is symmetric SNE, :math:`\exp(-\|y_i - y_j\|^2)`, by all "
+        "pairs.",
+    )
+    dof: float = parameter(
+        Real(0, closed="neither"),
+        default=1.0,
+        doc="Degrees of freedom of the t distribution; other values than 1 take all pairs. Small ones have heavier "
+        "tails.",
+    )
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which the fit ends with the map so far."
+    )
 
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -27,21 +27,6 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
 
     With k = 1 and many rows, the error is at most twice that of the best possible classifier (Cover and Hart, 1967).
 
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf), default=5
-        k: few neighbours follow every row (high variance), many blur the borders (high bias).
-        :func:`select_n_neighbors` compares all k from one search.
-    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
-        The vote :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows vote); or
-        a function from an array of distances to one of votes. None means ``'uniform'``.
-    %(algorithm_and_leaf_size)s
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric.
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
-    %(metric_params_and_n_jobs)s
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
@@ -75,6 +60,18 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+
+    _documents = {
+        "n_neighbors": (
+            "k: few neighbours follow every row (high variance), many blur the borders (high bias). "
+            ":func:`select_n_neighbors` compares all k from one search."
+        ),
+        "weights": (
+            "The vote :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows "
+            "vote); or a function from an array of distances to one of votes. None means ``'uniform'``."
+        ),
+    }
+
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = COUNTS_ROWS
     _check_exceptions: ClassVar[dict[str, str]] = ClassVotes._check_exceptions | COUNTS_ROWS_IN_CHECKS
@@ -85,22 +82,6 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
 
     A query gets the class with the largest share of the votes of the rows at a distance of at most `radius`. Where no
     row is that near, it is an *outlier*.
-
-    Parameters
-    ----------
-    radius : a number in [0, inf), default=1.0
-        How far a row may be that votes.
-    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
-        As in :class:`KNeighborsClassifier`; a function gets an array of arrays of distances.
-    %(algorithm_and_leaf_size)s
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric.
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`.
-    outlier_label : an integer in (-inf, inf) or a string or an array-like or None, default=None
-        The label of outliers: one, or one for each output; ``'most_frequent'`` takes the most frequent label of the
-        fit. None refuses outliers.
-    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -130,7 +111,20 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    outlier_label: Any = parameter(Integer() | Text() | ArrayRule() | Nothing(), default=None, after="metric")
+    outlier_label: Any = parameter(
+        Integer() | Text() | ArrayRule() | Nothing(),
+        default=None,
+        after="metric",
+        doc="The label of outliers: one, or one for each output; ``'most_frequent'`` takes the most frequent label "
+        "of the fit. None refuses outliers.",
+    )
+
+    _documents = {
+        "radius": "How far a row may be that votes.",
+        "weights": "As in :class:`KNeighborsClassifier`; a function gets an array of arrays of distances.",
+        "metric": "As in :class:`NearestNeighbors`.",
+    }
+
     outlier_label_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {

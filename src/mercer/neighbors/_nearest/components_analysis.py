@@ -31,31 +31,6 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     which is the leave-one-out accuracy of a random neighbour. The distance :math:`|A (x - x')|` is a metric learnt for
     :class:`KNeighborsClassifier`; with few components the map also shows the classes in a picture.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf) or None, default=None
-        k, the rows of A; None means all columns.
-    init : one of 'auto', 'pca', 'lda', 'identity', 'random' or an array-like, default='auto'
-        Where the search starts: principal components, discriminant directions, the first rows of the identity, normal
-        random numbers, or a matrix of shape (n_components, n_features). ``'auto'`` takes ``'lda'`` where there are
-        fewer components than classes, else ``'pca'`` where there are fewer than columns and rows, else ``'identity'``.
-    warm_start : a boolean, default=False
-        Whether a fit starts from the ``components_`` of the last one.
-    max_iter : an integer in [1, inf), default=50
-        The most steps of L-BFGS.
-    tol : a number in [0, inf), default=1e-05
-        The largest entry of the gradient of f at which the fit ends.
-    callback : a callable or None, default=None
-        Called after each step with A as one vector and the number of the step.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether a line about each step is printed.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of ``init='random'``.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -91,14 +66,31 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     True
     """
 
-    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
-    init: Any = parameter(Choice("auto", "pca", "lda", "identity", "random") | ArrayLike(), default="auto")
-    warm_start: bool = parameter(Boolean(), default=False)
-    max_iter: int = parameter(Integer(1), default=50)
-    tol: float = parameter(Real(0, math.inf, "left"), default=1e-5)
-    callback: Any = parameter(Function() | Nothing(), default=None)
+    n_components: int | None = parameter(
+        Integer(1) | Nothing(), default=None, kw_only=False, doc="k, the rows of A; None means all columns."
+    )
+    init: Any = parameter(
+        Choice("auto", "pca", "lda", "identity", "random") | ArrayLike(),
+        default="auto",
+        doc="Where the search starts: principal components, discriminant directions, the first rows of the "
+        "identity, normal random numbers, or a matrix of shape (n_components, n_features). ``'auto'`` takes "
+        "``'lda'`` where there are fewer components than classes, else ``'pca'`` where there are fewer than "
+        "columns and rows, else ``'identity'``.",
+    )
+    warm_start: bool = parameter(
+        Boolean(), default=False, doc="Whether a fit starts from the ``components_`` of the last one."
+    )
+    max_iter: int = parameter(Integer(1), default=50, doc="The most steps of L-BFGS.")
+    tol: float = parameter(
+        Real(0, math.inf, "left"), default=1e-5, doc="The largest entry of the gradient of f at which the fit ends."
+    )
+    callback: Any = parameter(
+        Function() | Nothing(),
+        default=None,
+        doc="Called after each step with A as one vector and the number of the step.",
+    )
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    random_state: Any = parameter(Seed(), default=None)
+    random_state: Any = parameter(Seed(), default=None, doc="The seed of ``init='random'``.")
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a copy of the rows in the order of classes, and the probabilities of a block of rows",

@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Choice, Function, Integer, MetricName, Real, Seed, attribute, parameter
-from mercer._documentation import compose_docstring
 from mercer._solver import Dense
 from mercer._solver.neighbours.descent import FEWEST_ROWS, GraphIndex, NeighbourGraph, build_graph, measure_recall
 from mercer._solver.neighbours.metric import Metric
@@ -15,7 +14,6 @@ from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import ModelFileError, ParameterError
-from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, STATEMENT, PairMetric
 
@@ -28,29 +26,6 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     The neighbours of a query x are the rows :math:`x_i` of least distance :math:`d(x, x_i)`; of equal distances the row
     with the lower index comes first, so that the answer is one and the same on any number of threads, by any algorithm
     and on any CPU.
-
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf), default=5
-        How many neighbours :meth:`kneighbors` finds.
-    radius : a number in [0, inf), default=1.0
-        How far :meth:`radius_neighbors` looks.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', 'nn_descent', default='auto'
-        How rows are searched; the first four never change the answer. ``'brute'`` compares every query with every row.
-        The tree names mean one tree of boxes, for the Euclidean metric and other p-norms; metrics that it does not know
-        compare all.
-        ``'auto'`` tries the tree on some queries and counts what it visits, and takes what is faster. ``'nn_descent'``
-        builds an approximate graph of neighbours, for hundreds of thousands of Euclidean rows and more; see the notes.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility: leaves have 32 rows, which are compared by one vector operation.
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        What d is: any metric of scikit-learn's ``pairwise_distances``, a function of two rows, or a ``DistanceMetric``.
-        ``'precomputed'``: `X` is a square matrix of distances, or a sparse graph that holds the near ones.
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric: 1 is the Manhattan, 2 the Euclidean distance.
-    %(metric_params_and_n_jobs)s
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of ``'nn_descent'``; the exact searches draw nothing.
 
     Attributes
     ----------
@@ -100,12 +75,34 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     ([[0, 1]], [[1.0, 2.0]])
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED)
-    n_neighbors: int = parameter(Integer(1), default=5)
-    radius: float = parameter(Real(0), default=1.0)
-    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute", "nn_descent"), default="auto")
-    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="leaf_size")
-    random_state: Any = parameter(Seed(), default=None, after="n_jobs")
+    n_neighbors: int = parameter(Integer(1), default=5, doc="How many neighbours :meth:`kneighbors` finds.")
+    radius: float = parameter(Real(0), default=1.0, doc="How far :meth:`radius_neighbors` looks.")
+    algorithm: str = parameter(
+        Choice("auto", "ball_tree", "kd_tree", "brute", "nn_descent"),
+        default="auto",
+        doc="How rows are searched; the first four never change the answer. ``'brute'`` compares every query with "
+        "every row. The tree names mean one tree of boxes, for the Euclidean metric and other p-norms; metrics "
+        "that it does not know compare all. ``'auto'`` tries the tree on some queries and counts what it "
+        "visits, and takes what is faster. ``'nn_descent'`` builds an approximate graph of neighbours, for "
+        "hundreds of thousands of Euclidean rows and more; see the notes.",
+    )
+    metric: Any = parameter(
+        MetricName() | Function() | PairMetric(),
+        default="minkowski",
+        after="leaf_size",
+        doc="What d is: any metric of scikit-learn's ``pairwise_distances``, a function of two rows, or a "
+        "``DistanceMetric``. ``'precomputed'``: `X` is a square matrix of distances, or a sparse graph that "
+        "holds the near ones.",
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, after="n_jobs", doc="The seed of ``'nn_descent'``; the exact searches draw nothing."
+    )
+
+    _documents = {
+        "leaf_size": "Taken for compatibility: leaves have 32 rows, which are compared by one vector operation.",
+        "p": "The power of the Minkowski metric: 1 is the Manhattan, 2 the Euclidean distance.",
+    }
+
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _stored: ClassVar[dict[str, Stored]] = {
         "_neighbours": integers("fitted, near", low=-1, below="fitted"),

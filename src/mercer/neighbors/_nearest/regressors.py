@@ -88,21 +88,6 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
 
     .. math:: \hat y(x) = \frac{\sum_{i \in N(x)} w_i y_i}{\sum_{i \in N(x)} w_i}.
 
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf), default=5
-        k: the noise of the mean falls as 1 / k, its bias grows with the distance of the k-th row.
-        :func:`select_n_neighbors` compares all k from one search.
-    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
-        The weight :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows count);
-        or a function from an array of distances to one of weights. None means ``'uniform'``.
-    %(algorithm_and_leaf_size)s
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric.
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
-    %(metric_params_and_n_jobs)s
-
     Attributes
     ----------
     effective_metric_, effective_metric_params_ : str or callable, dict
@@ -125,6 +110,18 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+
+    _documents = {
+        "n_neighbors": (
+            "k: the noise of the mean falls as 1 / k, its bias grows with the distance of the k-th row. "
+            ":func:`select_n_neighbors` compares all k from one search."
+        ),
+        "weights": (
+            "The weight :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows "
+            "count); or a function from an array of distances to one of weights. None means ``'uniform'``."
+        ),
+    }
+
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = COUNTS_ROWS
     _check_exceptions: ClassVar[dict[str, str]] = NeighbourMeans._check_exceptions | COUNTS_ROWS_IN_CHECKS
@@ -135,19 +132,6 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
 
     The prediction for a query is the weighted mean of the targets of the rows at a distance of at most `radius`, and
     NaN, with a warning, where no row is that near.
-
-    Parameters
-    ----------
-    radius : a number in [0, inf), default=1.0
-        How far a row may be that counts.
-    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
-        As in :class:`KNeighborsRegressor`; a function gets an array of arrays of distances.
-    %(algorithm_and_leaf_size)s
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric.
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`.
-    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -170,6 +154,12 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+
+    _documents = {
+        "radius": "How far a row may be that counts.",
+        "weights": "As in :class:`KNeighborsRegressor`; a function gets an array of arrays of distances.",
+        "metric": "As in :class:`NearestNeighbors`.",
+    }
 
     def _average(self, rows: Rows, threads: int) -> Array:
         means = super()._average(rows, threads)

@@ -76,10 +76,16 @@ class RowsModel(Estimator):
     An *answer* is a function from rows, None for those of the fit, and a number of threads to a value for each row.
     """
 
-    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto")
-    leaf_size: int = parameter(Integer(1), default=30)
-    p: float | None = parameter(Real(0, math.inf, "right") | Nothing(), default=2)
-    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    algorithm: str = parameter(
+        Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto", doc="As in :class:`NearestNeighbors`."
+    )
+    leaf_size: int = parameter(Integer(1), default=30, doc="Taken for compatibility.")
+    p: float | None = parameter(
+        Real(0, math.inf, "right") | Nothing(), default=2, doc="The power of the Minkowski metric."
+    )
+    metric_params: dict[str, Any] | None = parameter(
+        Instance(dict) | Nothing(), default=None, doc="More arguments of the metric."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")

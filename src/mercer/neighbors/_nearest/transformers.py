@@ -15,8 +15,15 @@ from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel
 class GraphMaker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsModel):
     """What the two transformers share: the rows of the fit, and the number of columns of a graph."""
 
-    mode: str = parameter(Choice("distance", "connectivity"), default="distance")
-    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="leaf_size")
+    mode: str = parameter(
+        Choice("distance", "connectivity"), default="distance", doc="Whether entries are distances or ones."
+    )
+    metric: Any = parameter(
+        MetricName() | Function() | PairMetric(),
+        default="minkowski",
+        after="leaf_size",
+        doc="As in :class:`NearestNeighbors`.",
+    )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the columns of a graph are the rows of the fit, in their order"
@@ -55,19 +62,6 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     a one. A query that is a row of the fit counts itself; with ``mode='distance'`` one neighbour more is kept for that,
     so that models with ``metric='precomputed'`` find k others.
 
-    Parameters
-    ----------
-    mode : one of 'distance', 'connectivity', default='distance'
-        Whether entries are distances or ones.
-    n_neighbors : an integer in [1, inf), default=5
-        The number of neighbours.
-    %(algorithm_and_leaf_size)s
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`.
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric.
-    %(metric_params_and_n_jobs)s
-
     Attributes
     ----------
     effective_metric_, effective_metric_params_ : str or callable, dict
@@ -85,7 +79,7 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    n_neighbors: int = parameter(Integer(1), default=5, after="mode")
+    n_neighbors: int = parameter(Integer(1), default=5, after="mode", doc="The number of neighbours.")
     # The graph is one sparse matrix, which a Dask array cannot hold.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
 
@@ -111,19 +105,6 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     Entry (i, j) of the sparse graph says that row j of the fit is within `radius` of query i: as the distance, or as a
     one. A query that is a row of the fit has an entry for itself.
 
-    Parameters
-    ----------
-    mode : one of 'distance', 'connectivity', default='distance'
-        Whether entries are distances or ones.
-    radius : a number in [0, inf), default=1.0
-        How far a row may be.
-    %(algorithm_and_leaf_size)s
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`.
-    p : a number in (0, inf) or None, default=2
-        The power of the Minkowski metric.
-    %(metric_params_and_n_jobs)s
-
     Attributes
     ----------
     effective_metric_, effective_metric_params_ : str or callable, dict
@@ -141,7 +122,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    radius: float = parameter(Real(0), default=1.0, after="mode")
+    radius: float = parameter(Real(0), default=1.0, after="mode", doc="How far a row may be.")
     # Lists of any length are joined in memory.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
 

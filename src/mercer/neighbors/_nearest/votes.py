@@ -153,7 +153,12 @@ class TargetsModel(RowsModel):
     """A model that predicts from the targets of neighbours."""
 
     weights: Any = parameter(Choice("uniform", "distance") | Function() | Nothing(), default="uniform")
-    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="p")
+    metric: Any = parameter(
+        MetricName() | Function() | PairMetric(),
+        default="minkowski",
+        after="p",
+        doc="As in :class:`NearestNeighbors`. Columns of different units should be scaled first.",
+    )
 
     _row_weight: Array = attribute()
     _stored: ClassVar[dict[str, Stored]] = {"_row_weight": floats("rows | none")}

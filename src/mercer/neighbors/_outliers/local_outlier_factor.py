@@ -63,28 +63,6 @@ class LocalOutlierFactor(Detector, NearestQueries):
     The density lrd is that of the surroundings; a factor of 1 means that a's are as dense as its neighbours', 2 that
     they are half as dense. So a row near a dense cluster can be strange where a row of a thin cluster is not.
 
-    Parameters
-    ----------
-    n_neighbors : an integer in [1, inf), default=20
-        k; at most n - 1 are taken.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`; changes no result.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
-    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
-        As in :class:`NearestNeighbors`; 'precomputed' takes distances in the place of rows.
-    p : a number in (0, inf) or None, default=2
-        The exponent of Minkowski's metric: 2 is the Euclidean one.
-    metric_params : an instance of dict or None, default=None
-        Parameters of the metric.
-    contamination : one of 'auto' or a number in (0, 0.5], default='auto'
-        The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' sets it to -1.5.
-    novelty : a boolean, default=False
-        Whether new rows are to be scored (``predict``, ``decision_function``, ``score_samples``), or the rows of the
-        fit (``fit_predict``, ``negative_outlier_factor_``).
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
-
     Attributes
     ----------
     negative_outlier_factor_ : ndarray of shape (n_samples,)
@@ -123,10 +101,32 @@ class LocalOutlierFactor(Detector, NearestQueries):
     [-0.98, -1.04, -73.37, -0.98]
     """
 
-    n_neighbors: int = parameter(Integer(1), default=20, kw_only=False)
-    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="leaf_size")
-    contamination: Any = parameter(CONTAMINATION, default="auto", after="metric_params")
-    novelty: bool = parameter(Boolean(), default=False)
+    n_neighbors: int = parameter(Integer(1), default=20, kw_only=False, doc="k; at most n - 1 are taken.")
+    metric: Any = parameter(
+        MetricName() | Function() | PairMetric(),
+        default="minkowski",
+        after="leaf_size",
+        doc="As in :class:`NearestNeighbors`; 'precomputed' takes distances in the place of rows.",
+    )
+    contamination: Any = parameter(
+        CONTAMINATION,
+        default="auto",
+        after="metric_params",
+        doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' sets it "
+        "to -1.5.",
+    )
+    novelty: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether new rows are to be scored (``predict``, ``decision_function``, ``score_samples``), or the rows "
+        "of the fit (``fit_predict``, ``negative_outlier_factor_``).",
+    )
+
+    _documents = {
+        "algorithm": "As in :class:`NearestNeighbors`; changes no result.",
+        "p": "The exponent of Minkowski's metric: 2 is the Euclidean one.",
+        "metric_params": "Parameters of the metric.",
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}

@@ -100,23 +100,6 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     input :math:`\sum_j W_{ij} s_j` (and stays where that is zero). One unit at a time, the energy never rises, so that
     a state comes to rest: the stored pattern that it resembles, if not too many are stored.
 
-    Parameters
-    ----------
-    rule : one of 'hebb', 'pseudo_inverse', 'storkey', default='hebb'
-        How patterns :math:`\xi^\mu` become weights. Hebb: :math:`W = \frac{1}{N} \sum_\mu \xi^\mu {\xi^\mu}^T` with
-        zero diagonal. Pseudo-inverse: the projection on the span of the patterns, with its diagonal set to zero, which
-        recalls linearly independent patterns, up to N / 2 of them well. Storkey: Hebb's rule corrected, pattern by
-        pattern, by what the weights so far predict.
-    updates : one of 'asynchronous', 'synchronous', default='asynchronous'
-        One unit at a time, in a random order for each sweep, or all at once; the latter may end in a cycle of two
-        states.
-    max_iter : an integer in [1, inf), default=100
-        Most sweeps of a recall.
-    threshold : a number in (-inf, inf), default=0.0
-        Values above it are 1, others -1: rows of -1 and 1, and rows of 0 and 1, are read as they should be.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=0
-        Seed of the order of units in recalls.
-
     Attributes
     ----------
     weights_ : ndarray of shape (n_features, n_features)
@@ -153,11 +136,28 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     True
     """
 
-    rule: str = parameter(Choice("hebb", "pseudo_inverse", "storkey"), default="hebb", kw_only=False)
-    updates: str = parameter(Choice("asynchronous", "synchronous"), default="asynchronous")
-    max_iter: int = parameter(Integer(1), default=100)
-    threshold: float = parameter(Real(), default=0.0)
-    random_state: Any = parameter(Seed(), default=0)
+    rule: str = parameter(
+        Choice("hebb", "pseudo_inverse", "storkey"),
+        default="hebb",
+        kw_only=False,
+        doc=r"How patterns :math:`\xi^\mu` become weights. Hebb: :math:`W = \frac{1}{N} \sum_\mu \xi^\mu "
+        r"{\xi^\mu}^T` with zero diagonal. Pseudo-inverse: the projection on the span of the patterns, with its "
+        "diagonal set to zero, which recalls linearly independent patterns, up to N / 2 of them well. Storkey: "
+        "Hebb's rule corrected, pattern by pattern, by what the weights so far predict.",
+    )
+    updates: str = parameter(
+        Choice("asynchronous", "synchronous"),
+        default="asynchronous",
+        doc="One unit at a time, in a random order for each sweep, or all at once; the latter may end in a cycle of "
+        "two states.",
+    )
+    max_iter: int = parameter(Integer(1), default=100, doc="Most sweeps of a recall.")
+    threshold: float = parameter(
+        Real(),
+        default=0.0,
+        doc="Values above it are 1, others -1: rows of -1 and 1, and rows of 0 and 1, are read as they should be.",
+    )
+    random_state: Any = parameter(Seed(), default=0, doc="Seed of the order of units in recalls.")
 
     _law_exceptions: ClassVar[dict[str, str]] = {}
     _objective_moves: ClassVar[str | None] = None

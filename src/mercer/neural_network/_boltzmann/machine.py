@@ -55,33 +55,6 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
     L-BFGS finds the maximum: the global one without hidden units, where the problem is concave. With more units the
     second mean is taken over Markov chains of heat-bath updates.
 
-    Parameters
-    ----------
-    n_hidden : an integer in [0, 12], default=0
-        Hidden units.
-    solver : one of 'auto', 'exact', 'sampled', default='auto'
-        'auto' is exact up to 20 units.
-    alpha : a number in [0, inf), default=0.001
-        Strength of an L2 penalty on weights and biases. Without one, units that never change have infinite biases.
-    tol : a number in (0, inf), default=1e-05
-        Largest entry of the gradient at which the exact solver stops, and with which the sampled one has converged.
-    max_iter : an integer in [1, inf), default=500
-        Most steps.
-    learning_rate : a number in (0, inf), default=0.1
-        First step size of the sampled solver; it falls to an eleventh.
-    n_chains : an integer in [1, inf), default=200
-        Markov chains of the sampled solver.
-    n_sweeps : an integer in [1, inf), default=5
-        Sweeps of the chains between two steps.
-    threshold : a number in (-inf, inf), default=0.0
-        Values above it are 1, others -1: rows of -1 and 1, and rows of 0 and 1, are read as they should be.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first couplings of hidden units and of the chains.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of the chains. Never changes a result.
-
     Attributes
     ----------
     weights_ : ndarray of shape (n_units, n_units)
@@ -120,16 +93,38 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
     array([0.125, 0.25 ])
     """
 
-    n_hidden: int = parameter(Integer(0, _MOST_HIDDEN), default=0, kw_only=False)
-    solver: str = parameter(Choice("auto", "exact", "sampled"), default="auto")
-    alpha: float = parameter(Real(0), default=0.001)
-    tol: float = parameter(Real(0, closed="neither"), default=1e-5)
-    max_iter: int = parameter(Integer(1), default=500)
-    learning_rate: float = parameter(Real(0, closed="neither"), default=0.1)
-    n_chains: int = parameter(Integer(1), default=200)
-    n_sweeps: int = parameter(Integer(1), default=5)
-    threshold: float = parameter(Real(), default=0.0)
-    random_state: Any = parameter(Seed(), default=None)
+    n_hidden: int = parameter(Integer(0, _MOST_HIDDEN), default=0, kw_only=False, doc="Hidden units.")
+    solver: str = parameter(Choice("auto", "exact", "sampled"), default="auto", doc="'auto' is exact up to 20 units.")
+    alpha: float = parameter(
+        Real(0),
+        default=0.001,
+        doc="Strength of an L2 penalty on weights and biases. Without one, units that never change have infinite "
+        "biases.",
+    )
+    tol: float = parameter(
+        Real(0, closed="neither"),
+        default=1e-5,
+        doc="Largest entry of the gradient at which the exact solver stops, and with which the sampled one has "
+        "converged.",
+    )
+    max_iter: int = parameter(Integer(1), default=500, doc="Most steps.")
+    learning_rate: float = parameter(
+        Real(0, closed="neither"), default=0.1, doc="First step size of the sampled solver; it falls to an eleventh."
+    )
+    n_chains: int = parameter(Integer(1), default=200, doc="Markov chains of the sampled solver.")
+    n_sweeps: int = parameter(Integer(1), default=5, doc="Sweeps of the chains between two steps.")
+    threshold: float = parameter(
+        Real(),
+        default=0.0,
+        doc="Values above it are 1, others -1: rows of -1 and 1, and rows of 0 and 1, are read as they should be.",
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, doc="Seed of the first couplings of hidden units and of the chains."
+    )
+
+    _documents = {
+        "n_jobs": "Threads of the chains. Never changes a result.",
+    }
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     # The sampled solver records how far the two means are apart, which chains blur.

@@ -32,37 +32,6 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
     Gibbs steps. With ``visible='gaussian'`` the visible units are real numbers with
     :math:`v \mid h \sim N(b + W h, I)`: standardise the columns first.
 
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=256
-        Hidden units, k.
-    learning_rate : a number in (0, inf), default=0.1
-        Size of a step along the gradient.
-    batch_size : an integer in [1, inf), default=10
-        Rows in a batch, and the number of persistent chains. Batches are consecutive rows: shuffle sorted rows first.
-    n_iter : an integer in [0, inf), default=10
-        Passes over the rows.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print each pass.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first weights and of all draws.
-    persistent : a boolean, default=True
-        Whether chains go on from batch to batch (as in scikit-learn), or begin at each batch's rows (CD-k). Rows of a
-        few distinct patterns need False, see the notes.
-    n_gibbs : an integer in [1, inf), default=1
-        Gibbs steps for each batch, k of CD-k.
-    momentum : a number in [0, 1), default=0.0
-        Share of the last step's direction that is kept.
-    weight_decay : a number in [0, inf), default=0.0
-        Strength of an L2 penalty on the weights, not on the biases.
-    visible : one of 'bernoulli', 'gaussian', default='bernoulli'
-        The visible units: probabilities between 0 and 1, or real numbers of variance 1 given the hidden units.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops, at the end of a pass.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads of the fit, where batches are large enough, of :meth:`transform` and of :meth:`score_samples`. Never
-        changes a result.
-
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
@@ -112,17 +81,43 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
     True
     """
 
-    n_components: int = parameter(Integer(1), default=256, kw_only=False)
-    learning_rate: float = parameter(Real(0, closed="neither"), default=0.1)
-    batch_size: int = parameter(Integer(1), default=10)
-    n_iter: int = parameter(Integer(0), default=10)
-    verbose: int | bool = parameter(Integer(0) | Boolean(), default=0)
-    random_state: Any = parameter(Seed(), default=None)
-    persistent: bool = parameter(Boolean(), default=True)
-    n_gibbs: int = parameter(Integer(1), default=1)
-    momentum: float = parameter(Real(0, 1, closed="left"), default=0.0)
-    weight_decay: float = parameter(Real(0), default=0.0)
-    visible: str = parameter(Choice("bernoulli", "gaussian"), default="bernoulli")
+    n_components: int = parameter(Integer(1), default=256, kw_only=False, doc="Hidden units, k.")
+    learning_rate: float = parameter(Real(0, closed="neither"), default=0.1, doc="Size of a step along the gradient.")
+    batch_size: int = parameter(
+        Integer(1),
+        default=10,
+        doc="Rows in a batch, and the number of persistent chains. Batches are consecutive rows: shuffle sorted "
+        "rows first.",
+    )
+    n_iter: int = parameter(Integer(0), default=10, doc="Passes over the rows.")
+    verbose: int | bool = parameter(Integer(0) | Boolean(), default=0, doc="Whether to print each pass.")
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first weights and of all draws.")
+    persistent: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether chains go on from batch to batch (as in scikit-learn), or begin at each batch's rows (CD-k). "
+        "Rows of a few distinct patterns need False, see the notes.",
+    )
+    n_gibbs: int = parameter(Integer(1), default=1, doc="Gibbs steps for each batch, k of CD-k.")
+    momentum: float = parameter(
+        Real(0, 1, closed="left"), default=0.0, doc="Share of the last step's direction that is kept."
+    )
+    weight_decay: float = parameter(
+        Real(0), default=0.0, doc="Strength of an L2 penalty on the weights, not on the biases."
+    )
+    visible: str = parameter(
+        Choice("bernoulli", "gaussian"),
+        default="bernoulli",
+        doc="The visible units: probabilities between 0 and 1, or real numbers of variance 1 given the hidden units.",
+    )
+
+    _documents = {
+        "max_time": "Seconds after which the fit stops, at the end of a pass.",
+        "n_jobs": (
+            "Threads of the fit, where batches are large enough, of :meth:`transform` and of :meth:`score_samples`. "
+            "Never changes a result."
+        ),
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "batches are consecutive rows, and the chains pass through them in order",

@@ -52,16 +52,6 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
     logistic output, more have a softmax, and several labels for a row (a matrix y of zeros and ones) have a logistic
     output each.
 
-    Parameters
-    ----------
-    %(hidden_layer_sizes_to_max_fun)s
-    loss : one of 'log_loss' or an instance of Loss, default='log_loss'
-        The loss of the outputs, by name or of ``mercer.objectives``; only "log_loss", Logistic and
-        Softmax give probabilities.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the weights of the rows of each class; "balanced" makes them inverse to the class frequencies.
-    %(dropout_to_n_jobs)s
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -89,12 +79,30 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    hidden_layer_sizes: Any = parameter(ArrayRule() | Integer(1), default=(100,), kw_only=False)
-    activation: str = parameter(
-        Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", kw_only=False
+    hidden_layer_sizes: Any = parameter(
+        ArrayRule() | Integer(1),
+        default=(100,),
+        kw_only=False,
+        doc="The widths of the hidden layers; an empty tuple gives a linear model.",
     )
-    loss: Any = parameter(Choice("log_loss") | Instance(Loss), default="log_loss", after="max_fun")
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+    activation: str = parameter(
+        Choice(*(name for name in ACTIVATIONS if name != "step")),
+        default="relu",
+        kw_only=False,
+        doc="The activation function of the hidden layers.",
+    )
+    loss: Any = parameter(
+        Choice("log_loss") | Instance(Loss),
+        default="log_loss",
+        after="max_fun",
+        doc='The loss of the outputs, by name or of ``mercer.objectives``; only "log_loss", Logistic and Softmax '
+        "give probabilities.",
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        doc='Factors of the weights of the rows of each class; "balanced" makes them inverse to the class frequencies.',
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "temperature_": floats(),

@@ -41,36 +41,108 @@ _VISITED = "rows are visited in batches, in a random order: weights are repetiti
 class PerceptronModel(LimitedEstimator):
     """A multilayer perceptron."""
 
-    solver: Any = parameter(Choice("lbfgs", "sgd", "adam") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS), default="adam")
-    alpha: float = parameter(Real(0), default=0.0001)
-    batch_size: Any = parameter(Choice("auto") | Integer(1), default="auto")
-    learning_rate: str = parameter(Choice("constant", "invscaling", "adaptive"), default="constant")
-    learning_rate_init: float = parameter(Real(0, math.inf, "neither"), default=0.001)
-    power_t: float = parameter(Real(0), default=0.5)
-    max_iter: int = parameter(Integer(1), default=200)
-    shuffle: bool = parameter(Boolean(), default=True)
-    random_state: Any = parameter(Seed(), default=None)
-    tol: float = parameter(Real(0), default=1e-4)
-    verbose: Any = parameter(Integer(0) | Boolean(), default=False)
-    warm_start: bool = parameter(Boolean(), default=False)
-    momentum: float = parameter(Real(0, 1), default=0.9)
-    nesterovs_momentum: bool = parameter(Boolean(), default=True)
-    early_stopping: bool = parameter(Boolean(), default=False)
-    validation_fraction: float = parameter(Real(0, 1, "left"), default=0.1)
-    beta_1: float = parameter(Real(0, 1, "left"), default=0.9)
-    beta_2: float = parameter(Real(0, 1, "left"), default=0.999)
-    epsilon: float = parameter(Real(0, math.inf, "neither"), default=1e-8)
-    n_iter_no_change: float = parameter(Integer(1) | Real(1), default=10)
-    max_fun: int = parameter(Integer(1), default=15000)
-    dropout: float = parameter(Real(0, 1, "left"), default=0.0)
-    batch_norm: bool = parameter(Boolean(), default=False)
-    penalty_power: float = parameter(Real(0, math.inf, "neither"), default=2.0)
-    initialiser: str = parameter(Choice(*INITIALISERS), default="sklearn")
-    clip_norm: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
-    clip_value: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
-    warm_up: int = parameter(Integer(0), default=0)
-    average_from: int | None = parameter(Integer(0) | Nothing(), default=None)
-    categorical_features: Any = parameter(Choice("from_dtype") | ArrayRule() | Nothing(), default=None)
+    solver: Any = parameter(
+        Choice("lbfgs", "sgd", "adam") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS),
+        default="adam",
+        doc='"adam" and "sgd" take steps on batches; "lbfgs" uses all rows in each step and suits small data. A '
+        "method of ``mercer.optim`` brings its own learning rate and schedule.",
+    )
+    alpha: float = parameter(Real(0), default=0.0001, doc="Strength of the penalty on the weights.")
+    batch_size: Any = parameter(
+        Choice("auto") | Integer(1),
+        default="auto",
+        doc='Rows in a batch; "auto" is the smaller of 200 and the number of rows. Where rows are read block by '
+        "block, from files, streams and Dask chunks, a batch ends where its block ends.",
+    )
+    learning_rate: str = parameter(
+        Choice("constant", "invscaling", "adaptive"),
+        default="constant",
+        doc='Of "sgd": constant; divided by t^power_t after t rows; or divided by five whenever the loss stops '
+        "falling.",
+    )
+    learning_rate_init: float = parameter(
+        Real(0, math.inf, "neither"), default=0.001, doc='The first learning rate of "sgd" and "adam".'
+    )
+    power_t: float = parameter(Real(0), default=0.5, doc='The exponent of "invscaling".')
+    max_iter: int = parameter(Integer(1), default=200, doc="The most epochs, or steps of methods that use all rows.")
+    shuffle: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether each epoch visits the rows in a new order. Files and streams are shuffled within their blocks.",
+    )
+    random_state: Any = parameter(
+        Seed(), default=None, doc="The seed of the first weights, the orders, dropout and the rows held out."
+    )
+    tol: float = parameter(
+        Real(0),
+        default=1e-4,
+        doc="The fit ends when the loss (or the validation score) has not improved by `tol` for more than "
+        "`n_iter_no_change` epochs; methods that use all rows end when no entry of the gradient exceeds it.",
+    )
+    verbose: Any = parameter(Integer(0) | Boolean(), default=False, doc="Whether to print a line for each epoch.")
+    warm_start: bool = parameter(Boolean(), default=False, doc="Whether ``fit`` goes on from the last weights.")
+    momentum: float = parameter(Real(0, 1), default=0.9, doc='Of "sgd".')
+    nesterovs_momentum: bool = parameter(Boolean(), default=True, doc='Of "sgd": whether the gradient is taken ahead.')
+    early_stopping: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether to hold rows out, watch the score on them, and keep the weights with the best one.",
+    )
+    validation_fraction: float = parameter(
+        Real(0, 1, "left"), default=0.1, doc="The share of the rows that is held out."
+    )
+    beta_1: float = parameter(
+        Real(0, 1, "left"), default=0.9, doc='Of "adam": the share of the mean of the gradients that is kept.'
+    )
+    beta_2: float = parameter(
+        Real(0, 1, "left"), default=0.999, doc='Of "adam": the share of the mean of their squares that is kept.'
+    )
+    epsilon: float = parameter(Real(0, math.inf, "neither"), default=1e-8, doc='Of "adam": keeps the division finite.')
+    n_iter_no_change: float = parameter(
+        Integer(1) | Real(1), default=10, doc="Epochs without improvement that are allowed."
+    )
+    max_fun: int = parameter(Integer(1), default=15000, doc="The most evaluations of methods that use all rows.")
+    dropout: float = parameter(
+        Real(0, 1, "left"), default=0.0, doc="The probability that a hidden unit is dropped in a step."
+    )
+    batch_norm: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether the hidden layers are normalised over each batch. ``coefs_`` and ``intercepts_`` then hold the "
+        "network that predicts, with the running means and variances folded in.",
+    )
+    penalty_power: float = parameter(
+        Real(0, math.inf, "neither"),
+        default=2.0,
+        doc="The exponent q of the penalty: 2 is weight decay, 1 the lasso's.",
+    )
+    initialiser: str = parameter(
+        Choice(*INITIALISERS), default="sklearn", doc="The law of the first weights; biases start at zero."
+    )
+    clip_norm: float | None = parameter(
+        Real(0, math.inf, "neither") | Nothing(),
+        default=None,
+        doc="The greatest Euclidean norm of a batch's gradient; longer ones are shortened to it.",
+    )
+    clip_value: float | None = parameter(
+        Real(0, math.inf, "neither") | Nothing(),
+        default=None,
+        doc="The greatest size of an entry of a batch's gradient, after `clip_norm`; larger ones are cut to it.",
+    )
+    warm_up: int = parameter(Integer(0), default=0, doc="Steps in which the learning rate rises linearly to its value.")
+    average_from: int | None = parameter(
+        Integer(0) | Nothing(),
+        default=None,
+        doc="After this many epochs the weights at the end of each are averaged, and the model predicts with the "
+        "average.",
+    )
+    categorical_features: Any = parameter(
+        Choice("from_dtype") | ArrayRule() | Nothing(),
+        default=None,
+        doc="Columns of categories: names, indices or a mask; ``'from_dtype'`` takes the columns of a frame that "
+        "hold texts or categories. Columns of an array hold codes 0, 1, ... Each category gets a vector that is "
+        "learnt. Gaps (NaN) are then allowed in all columns: a category of their own, or the mean with a mark.",
+    )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves = None

@@ -44,14 +44,6 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     with S the sum of the weights of a batch, g the `activation` and q the `penalty_power`. The losses of several
     targets are added up.
 
-    Parameters
-    ----------
-    loss : %(losses)s, default='squared_error'
-        Half the squared error; the Poisson deviance of counts, whose prediction is the exponential of the output; or
-        any loss of numbers of ``mercer.objectives``.
-    %(hidden_layer_sizes_to_max_fun)s
-    %(dropout_to_n_jobs)s
-
     Attributes
     ----------
     %(coefs_to_t)s
@@ -74,11 +66,25 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     True
     """
 
-    __doc__ = compose_docstring(__doc__, SHARED | {"losses": NUMBER_LOSSES.text})
-    loss: Any = parameter(NUMBER_LOSSES, default="squared_error", kw_only=False)
-    hidden_layer_sizes: Any = parameter(ArrayRule() | Integer(1), default=(100,), kw_only=False)
+    __doc__ = compose_docstring(__doc__, SHARED)
+    loss: Any = parameter(
+        NUMBER_LOSSES,
+        default="squared_error",
+        kw_only=False,
+        doc="Half the squared error; the Poisson deviance of counts, whose prediction is the exponential of the "
+        "output; or any loss of numbers of ``mercer.objectives``.",
+    )
+    hidden_layer_sizes: Any = parameter(
+        ArrayRule() | Integer(1),
+        default=(100,),
+        kw_only=False,
+        doc="The widths of the hidden layers; an empty tuple gives a linear model.",
+    )
     activation: str = parameter(
-        Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", kw_only=False
+        Choice(*(name for name in ACTIVATIONS if name != "step")),
+        default="relu",
+        kw_only=False,
+        doc="The activation function of the hidden layers.",
     )
 
     _stored: ClassVar[dict[str, Stored]] = {

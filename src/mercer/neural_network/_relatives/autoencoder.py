@@ -24,7 +24,6 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import Dropout
 from mercer.neural_network._relatives.network_model import IN_BATCHES, NetworkModel, join_layers
 from mercer.neural_network._relatives.reconstruction import Coder, Reconstruction
-from mercer.neural_network._relatives.training_text import describe_training
 
 
 class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkModel):
@@ -41,28 +40,6 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
     where :math:`\tilde x` is x with noise (a denoising autoencoder), :math:`\lambda` = `sparsity` (a sparse one) and
     :math:`\kappa` = `contraction` (a contractive one). Without hidden layers and with ``activation='identity'`` the
     optimum is the subspace of the principal components. Standardise the columns first.
-
-    Parameters
-    ----------
-    n_components : an integer in [1, inf), default=2
-        Numbers in the code.
-    hidden_layer_sizes : an array-like, default=(64,)
-        Units of the layers of the encoder; the decoder has them in reverse order. ``()`` for none.
-    activation : one of 'identity', 'logistic', 'tanh', 'relu', 'leaky_relu', 'elu', 'gelu', 'softplus', default='tanh'
-        Activation of the hidden layers.
-    code_activation : one of 'identity', 'logistic', 'tanh', 'relu', default='identity'
-        Activation of the code.
-    noise : a number in [0, inf), default=0.0
-        Standard deviation of Gaussian noise on the input, or the share of values that are set to zero.
-    noise_kind : one of 'gaussian', 'masking', default='gaussian'
-        What the noise does.
-    sparsity : a number in [0, inf), default=0.0
-        Strength of the L1 penalty on the code.
-    contraction : a number in [0, inf), default=0.0
-        Strength of the penalty on the squared Jacobian of the code, measured by one random step a row.
-    dropout : a number in [0, 1), default=0.0
-        Share of hidden units that are dropped in training.
-    %(training)s
 
     Attributes
     ----------
@@ -93,17 +70,38 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
     True
     """
 
-    __doc__ = (__doc__ or "") % {"training": describe_training("rows", 0.0, 0.001, 128, 200, None)}
-    n_components: int = parameter(Integer(1), default=2, kw_only=False)
-    hidden_layer_sizes: Sequence[int] = parameter(ArrayRule(), default=(64,))
-    activation: str = parameter(Choice(*(name for name in ACTIVATIONS if name != "step")), default="tanh")
-    code_activation: str = parameter(Choice("identity", "logistic", "tanh", "relu"), default="identity")
-    noise: float = parameter(Real(0), default=0.0)
-    noise_kind: str = parameter(Choice("gaussian", "masking"), default="gaussian")
-    sparsity: float = parameter(Real(0), default=0.0)
-    contraction: float = parameter(Real(0), default=0.0)
-    batch_size: int = parameter(Integer(1), default=128, after="learning_rate_init")
-    max_iter: int = parameter(Integer(1), default=200)
+    n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Numbers in the code.")
+    hidden_layer_sizes: Sequence[int] = parameter(
+        ArrayRule(),
+        default=(64,),
+        doc="Units of the layers of the encoder; the decoder has them in reverse order. ``()`` for none.",
+    )
+    activation: str = parameter(
+        Choice(*(name for name in ACTIVATIONS if name != "step")),
+        default="tanh",
+        doc="Activation of the hidden layers.",
+    )
+    code_activation: str = parameter(
+        Choice("identity", "logistic", "tanh", "relu"), default="identity", doc="Activation of the code."
+    )
+    noise: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="Standard deviation of Gaussian noise on the input, or the share of values that are set to zero.",
+    )
+    noise_kind: str = parameter(Choice("gaussian", "masking"), default="gaussian", doc="What the noise does.")
+    sparsity: float = parameter(Real(0), default=0.0, doc="Strength of the L1 penalty on the code.")
+    contraction: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="Strength of the penalty on the squared Jacobian of the code, measured by one random step a row.",
+    )
+    batch_size: int = parameter(Integer(1), default=128, after="learning_rate_init", doc="Rows in a batch.")
+    max_iter: int = parameter(Integer(1), default=200, doc="Most passes over the rows.")
+
+    _documents = {
+        "dropout": "Share of hidden units that are dropped in training.",
+    }
 
     _check_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._check_exceptions,

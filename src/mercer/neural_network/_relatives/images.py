@@ -36,7 +36,6 @@ from mercer.neural_network._relatives.image_rows import (
 )
 from mercer.neural_network._relatives.network_model import NetworkModel, NetworkOutputs, Validation, join_layers
 from mercer.neural_network._relatives.supervised import Supervised
-from mercer.neural_network._relatives.training_text import describe_training
 
 # Rows whose outputs are computed at a time: a layer of 32 channels of 28 x 28 pixels takes 25 MB of float32.
 _TOGETHER = 256
@@ -47,30 +46,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
 
     For each number in `filters` the network has a convolution, batch norm if asked for, the activation, and a maximum
     over windows. It minimises the mean log loss plus (alpha / 2) |W|^2.
-
-    Parameters
-    ----------
-    image_shape : an array-like or None, default=None
-        (height, width) or (height, width, channels) of a row of X. None reads it from X if X has 3 or 4 axes; else the
-        most nearly square shape is taken, with one channel.
-    filters : an array-like, default=(16, 32)
-        Channels of the convolutions.
-    window : an integer in [1, inf), default=3
-        Side of the window of a convolution; the image is padded so that its size stays, for an odd side.
-    pool : an integer in [1, inf), default=2
-        Side of the windows of the maximum after each convolution; 1 for none. Axes shorter than two windows are left
-        alone.
-    hidden_layer_sizes : an array-like, default=(64,)
-        Units of the dense layers after the convolutions.
-    activation : one of 'identity', 'logistic', 'tanh', 'relu', 'leaky_relu', 'elu', 'gelu', 'softplus', default='relu'
-        Activation of all layers.
-    batch_norm : a boolean, default=False
-        Whether every convolution is normalised over its batch.
-    dropout : a number in [0, 1), default=0.0
-        Share of units that are dropped before each dense layer.
-    class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the weights of the images of each class; "balanced" makes them inverse to the class frequencies.
-    %(training)s
 
     Attributes
     ----------
@@ -101,18 +76,48 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     True
     """
 
-    __doc__ = (__doc__ or "") % {"training": describe_training("images", 0.0001, 0.001, 64, 30, None)}
-    image_shape: Sequence[int] | None = parameter(ArrayRule() | Nothing(), default=None, kw_only=False)
-    filters: Sequence[int] = parameter(ArrayRule(), default=(16, 32))
-    window: int = parameter(Integer(1), default=3)
-    pool: int = parameter(Integer(1), default=2)
-    hidden_layer_sizes: Sequence[int] = parameter(ArrayRule(), default=(64,))
-    activation: str = parameter(Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu")
-    batch_norm: bool = parameter(Boolean(), default=False)
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="dropout")
+    image_shape: Sequence[int] | None = parameter(
+        ArrayRule() | Nothing(),
+        default=None,
+        kw_only=False,
+        doc="(height, width) or (height, width, channels) of a row of X. None reads it from X if X has 3 or 4 axes; "
+        "else the most nearly square shape is taken, with one channel.",
+    )
+    filters: Sequence[int] = parameter(ArrayRule(), default=(16, 32), doc="Channels of the convolutions.")
+    window: int = parameter(
+        Integer(1),
+        default=3,
+        doc="Side of the window of a convolution; the image is padded so that its size stays, for an odd side.",
+    )
+    pool: int = parameter(
+        Integer(1),
+        default=2,
+        doc="Side of the windows of the maximum after each convolution; 1 for none. Axes shorter than two windows "
+        "are left alone.",
+    )
+    hidden_layer_sizes: Sequence[int] = parameter(
+        ArrayRule(), default=(64,), doc="Units of the dense layers after the convolutions."
+    )
+    activation: str = parameter(
+        Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", doc="Activation of all layers."
+    )
+    batch_norm: bool = parameter(
+        Boolean(), default=False, doc="Whether every convolution is normalised over its batch."
+    )
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="dropout",
+        doc='Factors of the weights of the images of each class; "balanced" makes them inverse to the class '
+        "frequencies.",
+    )
     alpha: float = parameter(Real(0), default=0.0001)
-    batch_size: int = parameter(Integer(1), default=64, after="learning_rate_init")
-    max_iter: int = parameter(Integer(1), default=30)
+    batch_size: int = parameter(Integer(1), default=64, after="learning_rate_init", doc="Images in a batch.")
+    max_iter: int = parameter(Integer(1), default=30, doc="Most passes over the images.")
+
+    _documents = {
+        "dropout": "Share of units that are dropped before each dense layer.",
+    }
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._law_exceptions,

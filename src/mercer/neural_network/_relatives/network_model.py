@@ -42,22 +42,63 @@ class NetworkModel(Estimator):
     """Base of estimators that train a network in batches."""
 
     dropout: float = parameter(Real(0, 1, closed="left"), default=0.0)
-    alpha: float = parameter(Real(0), default=0.0)
-    solver: Any = parameter(Choice("adam", "sgd") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS), default="adam")
-    learning_rate: str = parameter(Choice("constant", "invscaling", "adaptive"), default="constant")
-    learning_rate_init: float = parameter(Real(0, closed="neither"), default=0.001)
-    shuffle: bool = parameter(Boolean(), default=True)
-    tol: float = parameter(Real(0), default=0.0001)
-    n_iter_no_change: int = parameter(Integer(1), default=10)
-    early_stopping: bool = parameter(Boolean(), default=False)
-    validation_fraction: float = parameter(Real(0, 1, closed="neither"), default=0.1)
-    clip_norm: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
-    warm_up: int = parameter(Integer(0), default=0)
-    average_from: int | None = parameter(Integer(0) | Nothing(), default=None)
-    warm_start: bool = parameter(Boolean(), default=False)
-    random_state: Any = parameter(Seed(), default=None)
-    verbose: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    alpha: float = parameter(
+        Real(0),
+        default=0.0,
+        doc="Strength of the L2 penalty on the weights. Decay apart from the loss is "
+        "``solver=AdamW(weight_decay=...)``.",
+    )
+    solver: Any = parameter(
+        Choice("adam", "sgd") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS),
+        default="adam",
+        doc="How the weights move: by name, or a method of :mod:`mercer.optim`, whose learning rate may be a schedule "
+        "such as ``Adam(learning_rate=StepDecay(0.01))``. The last three take the gradient over all rows in every "
+        "step. 'sgd' has Nesterov's momentum, 0.9.",
+    )
+    learning_rate: str = parameter(
+        Choice("constant", "invscaling", "adaptive"),
+        default="constant",
+        doc="How the learning rate of a named solver changes: 'invscaling' divides it by the root of the number of "
+        "rows seen, 'adaptive' divides it by 5 where the fit would otherwise end.",
+    )
+    learning_rate_init: float = parameter(
+        Real(0, closed="neither"), default=0.001, doc="First learning rate of a named solver."
+    )
+    shuffle: bool = parameter(
+        Boolean(),
+        default=True,
+        doc="Whether each pass has another order. Rows in files come block by block and are shuffled within blocks.",
+    )
+    tol: float = parameter(Real(0), default=0.0001, doc="Fall of the loss that counts as one.")
+    n_iter_no_change: int = parameter(
+        Integer(1), default=10, doc="Passes without such a fall that are allowed before the fit ends."
+    )
+    early_stopping: bool = parameter(
+        Boolean(),
+        default=False,
+        doc="Whether some rows are held out, the fit ends by their loss, and the weights that were best on them are "
+        "kept.",
+    )
+    validation_fraction: float = parameter(
+        Real(0, 1, closed="neither"), default=0.1, doc="Share of these rows, where `fit` is not given any."
+    )
+    clip_norm: float | None = parameter(
+        Real(0, closed="neither") | Nothing(),
+        default=None,
+        doc="Longer gradients are cut to this norm; None cuts none.",
+    )
+    warm_up: int = parameter(Integer(0), default=0, doc="Steps in which the learning rate rises to its value.")
+    average_from: int | None = parameter(
+        Integer(0) | Nothing(), default=None, doc="The pass after which the weights at the end of each are averaged."
+    )
+    warm_start: bool = parameter(
+        Boolean(), default=False, doc="Whether `fit` goes on from the weights of the last one."
+    )
+    random_state: Any = parameter(Seed(), default=None, doc="Seed of the first weights, the batches and the noise.")
+    verbose: bool = parameter(Boolean(), default=False, doc="Whether to print each pass.")
+    max_time: float | None = parameter(
+        Real(0) | Nothing(), default=None, doc="Seconds after which the fit stops, at the end of a pass."
+    )
 
     # Parameters of the training, the same for every class.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")

@@ -20,19 +20,11 @@ from mercer.neural_network._perceptron.labels import KnownLabels, label_rows, re
 from mercer.neural_network._relatives.class_outputs import Chances, ClassNames
 from mercer.neural_network._relatives.recurrent_model import GivenSequences, RecurrentModel
 from mercer.neural_network._relatives.recurrent_text import DESCRIBED
-from mercer.neural_network._relatives.training_text import describe_training
-
-_TRAINING = describe_training("sequences", 0.0, 0.005, 32, 100, 1.0)
-_CLASS_WEIGHT = """class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the weights of the sequences, or steps, of each class; "balanced" makes them inverse to the class
-        frequencies.
-    """
 
 
 class RecurrentClassifier(ClassifierMixin, RecurrentModel):
     __doc__ = DESCRIBED.format(
         name="RecurrentClassifier",
-        training=_CLASS_WEIGHT + _TRAINING,
         what="classifies sequences, or the steps of sequences",
         loss="log loss of softmax outputs",
         own="classes_ : ndarray of shape (n_classes,)\n    ",
@@ -46,7 +38,13 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
     >>> bool(model.fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.8)
     True""",
     )
-    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="dropout")
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(),
+        default=None,
+        after="dropout",
+        doc='Factors of the weights of the sequences, or steps, of each class; "balanced" makes them inverse to the '
+        "class frequencies.",
+    )
 
     @fitting
     def fit(

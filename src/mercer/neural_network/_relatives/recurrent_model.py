@@ -69,13 +69,20 @@ def _open_flat(rows: Array, targets: Any, weight: Any, like: Source) -> Source:
 class RecurrentModel(NetworkModel):
     """A recurrent network with a dense output layer."""
 
-    n_units: int = parameter(Integer(1), default=32, kw_only=False)
-    cell: str = parameter(Choice(*_CELLS), default="gru")
-    n_layers: int = parameter(Integer(1), default=1)
+    n_units: int = parameter(Integer(1), default=32, kw_only=False, doc="Units of the state.")
+    cell: str = parameter(
+        Choice(*_CELLS),
+        default="gru",
+        doc="The recurrence: simple (Elman), gated (GRU) or long short-term memory (LSTM). Gradients of the simple one "
+        "vanish or grow as powers of U.",
+    )
+    n_layers: int = parameter(Integer(1), default=1, doc="Recurrent layers on top of each other.")
     learning_rate_init: float = parameter(Real(0, closed="neither"), default=0.005, after="learning_rate")
-    batch_size: int = parameter(Integer(1), default=32)
-    max_iter: int = parameter(Integer(1), default=100)
+    batch_size: int = parameter(Integer(1), default=32, doc="Sequences in a batch.")
+    max_iter: int = parameter(Integer(1), default=100, doc="Most passes over the sequences.")
     clip_norm: float | None = parameter(Real(0, closed="neither") | Nothing(), default=1.0, after="validation_fraction")
+
+    _documents = {"dropout": "Share of the states that are dropped on their way to the next layer, in training."}
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._law_exceptions,

@@ -16,15 +16,11 @@ from mercer.errors import DataError
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._relatives.recurrent_model import GivenSequences, RecurrentModel, take_targets
 from mercer.neural_network._relatives.recurrent_text import DESCRIBED
-from mercer.neural_network._relatives.training_text import describe_training
-
-_TRAINING = describe_training("sequences", 0.0, 0.005, 32, 100, 1.0)
 
 
 class RecurrentRegressor(RegressorMixin, RecurrentModel):
     __doc__ = DESCRIBED.format(
         name="RecurrentRegressor",
-        training=_TRAINING,
         what="predicts a number for each sequence, or for each of its steps",
         loss="squared error",
         own="y_mean_, y_scale_ : float\n        Mean and deviation of the targets.\n    ",

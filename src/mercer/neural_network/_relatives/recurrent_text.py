@@ -6,19 +6,6 @@ DESCRIBED = r"""A recurrent network that {what}.
     state of a gated unit, which learns when to keep and when to replace it. Its last state, or its state at every step,
     feeds a dense layer. The {loss} is minimised, with gradients by backpropagation through time.
 
-    Parameters
-    ----------
-    n_units : an integer in [1, inf), default=32
-        Units of the state.
-    cell : one of 'simple', 'gru', 'lstm', default='gru'
-        The recurrence: simple (Elman), gated (GRU) or long short-term memory (LSTM). Gradients of the simple one vanish
-        or grow as powers of U.
-    n_layers : an integer in [1, inf), default=1
-        Recurrent layers on top of each other.
-    dropout : a number in [0, 1), default=0.0
-        Share of the states that are dropped on their way to the next layer, in training.
-    {training}
-
     Attributes
     ----------
     {own}weights_ : ndarray of shape (n_weights,)
