@@ -51,6 +51,8 @@ class Subject:
     def data(self, n: int = 500, d: int = 5, dtype: Any = np.float64) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows and targets of the kind this estimator learns from."""
         X, y = _data(self.kind, n, d)
+        if self.kind == "numbers" and self.make().__sklearn_tags__().target_tags.positive_only:
+            y = np.exp(y / np.std(y))
         return self._allowed(X).astype(dtype), y
 
     def _allowed(self, X: np.ndarray) -> np.ndarray:
