@@ -1,6 +1,8 @@
 """Declared ranges: what they accept, what they say, and the values they offer to tests."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from mercer._base.parameter import (
     Instance,
     Integer,
     Nothing,
+    Options,
     Real,
     Rule,
     Seed,
@@ -21,6 +24,8 @@ from mercer._base.parameter import (
 )
 from mercer.errors import ParameterError
 
+_CYCLE = [1.0]
+_CYCLE.append(_CYCLE)
 RULES = {
     "integer": (Integer(1), [1, np.int64(5)], [0, 1.5, True, "1", None], "an integer in [1, inf)"),
     "bounded": (Integer(1, 3), [1, 3], [4], "an integer in [1, 3]"),
@@ -31,7 +36,18 @@ RULES = {
     "boolean": (Boolean(), [True, np.False_], [1, "True"], "a boolean"),
     "nothing": (Nothing(), [None], [0, ""], "None"),
     "text": (Text(), ["x"], [1], "a string"),
-    "array": (Array(), [[1], np.zeros(2)], ["x", 3], "an array-like"),
+    "array": (Array(), [[1], np.zeros(2), [[1.0], [2.0]], (math.inf,)], ["x", 3, np.float16(1)], "an array-like"),
+    "ragged": (Array(), [[2**70]], [[[1], [2, 3]], [None], ["a"], [10**400], [{}], [], _CYCLE], "an array-like"),
+    "sizes": (Array("integers"), [[3, 4], (), np.ones(2)], [[1.5], [math.inf], [[3]], [math.nan]], "an array-like"),
+    "names": (Array("anything"), [["a"], [[1], [2, 3]]], ["x", 3], "an array-like"),
+    "wide": (Integer(), [2**63 - 1], [2**63, -(2**63), 10**400], "an integer in (-inf, inf)"),
+    "foreign": (
+        Real(),
+        [np.float16(1)],
+        [Decimal(3), Decimal("sNaN"), Fraction(1, 3), np.longdouble(1), 10**400],
+        "a number in (-inf, inf)",
+    ),
+    "options": (Options(), [{}, {"p": 3}], [{1: 2}, [], None], "an instance of dict"),
     "function": (Function(), [len], [3], "a callable"),
     "instance": (Instance(dict), [{}], [[]], "an instance of dict"),
     "seed": (
@@ -71,6 +87,18 @@ def test_the_error_has_subject_rule_and_value():
     assert str(caught.value) == "KMeans: n_clusters must be an integer in [1, inf); got 0."
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, TypeError)
+
+
+def test_the_error_of_a_value_without_end_is_short():
+    shared = ("a",) * 30
+    for _ in range(40):
+        shared = (shared, shared)
+    for value in (shared, _CYCLE, 10**5000, "x" * 10**6, {1: shared}):
+        with pytest.raises(ParameterError, match="n_clusters must be an integer") as caught:
+            check_parameters("KMeans", {"n_clusters": Integer(1)}, {"n_clusters": value})
+        assert len(str(caught.value)) < 600
+    with pytest.raises(ParameterError, match="got an integer of 16610 bits, where 63 are the most"):
+        check_parameters("KMeans", {"n_clusters": Integer(1)}, {"n_clusters": 10**5000})
 
 
 def test_equal_values_of_other_types_are_told_apart():

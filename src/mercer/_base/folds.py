@@ -9,6 +9,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from mercer._base.parameter import Integer, Nothing, Rule
 from mercer._source import Source, open_source
+from mercer.errors import ParameterError
 
 
 class _Splitter(Rule):
@@ -18,7 +19,9 @@ class _Splitter(Rule):
 
     def accepts(self, value: Any) -> bool:
         is_splitter = hasattr(value, "split") and hasattr(value, "get_n_splits")
-        return not isinstance(value, str) and (is_splitter or isinstance(value, Iterable))
+        if isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            return False
+        return is_splitter or isinstance(value, Iterable)
 
 
 # What the parameter ``cv`` may be.
@@ -29,13 +32,39 @@ def splits(cv: Any, X: Any, y: Any, *, classifier: bool, **parameters: Any) -> l
     """Return the training and the test row indices of each fold."""
     from sklearn.model_selection import check_cv
 
-    folds = check_cv(cv, y, classifier=classifier).split(X, y, **parameters)
-    return [(_numbers(train), _numbers(test)) for train, test in folds]
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if not hasattr(cv, "split") and isinstance(cv, Iterable):
+        # Read pair by pair: an iterable of something else need not end.
+        folds: Iterable[Any] = iter(cv)
+    else:
+        folds = check_cv(cv, y, classifier=classifier).split(X, y, **parameters)
+    found = [_read_split(pair, n) for pair in folds]
+    if not found:
+        raise ParameterError("cv: there must be at least one split; got none. Give pairs of row indices.")
+    return found
 
 
-def _numbers(rows: Any) -> np.ndarray:
-    rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool else rows
+def _read_split(pair: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the training and the test rows of one split, checked against the number of rows."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ParameterError(
+            f"cv: each split must be a pair of training and test rows; got {type(pair).__name__}. Give indices."
+        )
+    return _read_rows(pair[0], n), _read_rows(pair[1], n)
+
+
+def _read_rows(given: Any, n: int) -> np.ndarray:
+    """Return the indices of the rows of one side of a split, which may be given as a mask."""
+    rows = np.asarray(given)
+    if rows.dtype == bool and rows.shape == (n,):
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows) or rows.min() < -n or rows.max() >= n:
+        got = str(rows[:3]) if rows.ndim == 1 else f"the shape {rows.shape}"
+        raise ParameterError(
+            f"cv: each side of a split must be indices of some of the {n} rows, or a mask of them; got {got}. Split "
+            f"these rows."
+        )
+    return rows
 
 
 def fold_source(source: Source, train: np.ndarray, threads: int) -> Source:

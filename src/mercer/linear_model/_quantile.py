@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
-from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Real, parameter
+from mercer._base.parameter import Boolean, Choice, Nothing, Options, Real, parameter
 from mercer._objective import L1, Pinball
 from mercer._solver import Solver
 from mercer._solver.composite.composite_problem import CompositeProblem
@@ -84,7 +84,7 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
         '- "interior-point", "revised simplex": an error; SciPy has them no more.',
     )
     solver_options: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(),
+        Options() | Nothing(),
         default=None,
         doc="Options of :func:`scipy.optimize.linprog`; with any, one linear programme of all rows is solved.",
     )

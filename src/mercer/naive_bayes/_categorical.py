@@ -73,7 +73,7 @@ class CategoricalNB(DiscreteNB):
 
     alpha: float = parameter(Real(0), default=1.0, doc="Pseudo-count of each category.")
     min_categories: Any = parameter(
-        Integer(1) | ArrayRule() | Nothing(),
+        Integer(1) | ArrayRule("integers") | Nothing(),
         default=None,
         after="class_prior",
         doc="How many categories a column has at least, or each column; None means as many as the rows have.",

@@ -91,7 +91,7 @@ class HistogramDensity(Estimator):
     """
 
     bins: int | str | Any = parameter(
-        Integer(1, MOST_BINS) | Choice("auto") | ArrayRule(),
+        Integer(1, MOST_BINS) | Choice("auto") | ArrayRule("anything"),
         default="auto",
         kw_only=False,
         doc="Bins of each column: a number, a number for each, or a list with the edges for each. ``'auto'`` cuts "

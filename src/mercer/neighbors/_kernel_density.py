@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import LimitedEstimator, few_rows, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Text, parameter
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Options, Real, Text, parameter
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats, part, texts
@@ -127,7 +127,7 @@ class KernelDensity(LimitedEstimator):
         Integer(1), default=40, doc="Rows in a leaf of the tree, at least; fewer than twice as many."
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(), default=None, doc="Parameters of the metric."
+        Options() | Nothing(), default=None, doc="Parameters of the metric."
     )
     n_held_out: int | None = parameter(
         Integer(1) | Nothing(),

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.outliers.repetition import NeighbourShares, count_others, put_own_first, share_neighbours
-from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, attribute, parameter
+from mercer._base.parameter import Choice, Function, Integer, MetricName, Nothing, Options, Real, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
@@ -85,7 +85,7 @@ class KNeighborsOutlier(OutlierDetector):
         Real(0, closed="neither"), default=2, doc="The exponent of Minkowski's metric: 2 is the Euclidean one."
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(), default=None, doc="Parameters of the metric."
+        Options() | Nothing(), default=None, doc="Parameters of the metric."
     )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 

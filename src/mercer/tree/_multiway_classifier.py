@@ -79,7 +79,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         Boolean(), default=False, doc="Whether columns are compared by gain ratio (C4.5) instead of gain (ID3)."
     )
     categorical_features: Any = parameter(
-        Choice("from_dtype") | Array() | Nothing(),
+        Choice("from_dtype") | Array("anything") | Nothing(),
         default="from_dtype",
         doc="Which columns hold categories: those of a frame that are not of numbers; or names, numbers or a mask "
         "of columns; None: those that are not of numbers, too.",

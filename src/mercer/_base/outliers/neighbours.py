@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Rule, Text
 from mercer._solver.neighbours import nearest_rows
 from mercer._types import Array, Rows
 
@@ -17,7 +17,7 @@ NEIGHBOUR_PARAMETERS: dict[str, Rule] = {
     "leaf_size": Integer(1),
     "metric": Text() | Function(),
     "p": Real(0, closed="neither"),
-    "metric_params": Instance(dict) | Nothing(),
+    "metric_params": Options() | Nothing(),
     "n_jobs": Integer() | Nothing(),
 }
 # Minkowski's metric by its exponent, where it has another name.

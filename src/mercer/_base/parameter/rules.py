@@ -4,10 +4,11 @@ A rule makes the error text, the test values and the type line of the documentat
 """
 
 import math
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Number
-from typing import Any, cast
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,15 @@ METRICS = (
     *("cosine", "dice", "hamming", "haversine", "infinity", "jaccard", "mahalanobis", "minkowski", "nan_euclidean"),
     *("p", "precomputed", "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule"),
 )
+
+# Native code counts in 64 bits; larger integers would end in errors of Python's conversion, far from the parameter.
+_MOST = 2**63 - 1
+# Characters of a refused value that an error shows, and levels of what is in each other: a value that holds itself, or
+# shares its parts, has no end.
+_SHOWN = 500
+_writer = reprlib.Repr()
+_writer.maxstring = _writer.maxother = _writer.maxlong = _SHOWN
+_writer.maxlist = _writer.maxtuple = _writer.maxdict = _writer.maxset = 20
 
 # Types whose values are the same for every rule whenever they are equal.
 _PLAIN = frozenset((int, float, str, bool, type(None)))
@@ -56,7 +66,7 @@ class Integer(Rule):
         # Most values are Python's own: asking an abstract class takes longer than all the rest.
         if type(value) is not int and (not isinstance(value, Integral) or isinstance(value, bool | np.bool_)):
             return False
-        return self.low <= int(value) <= self.high
+        return self.low <= int(value) <= self.high and -_MOST <= int(value) <= _MOST
 
     def list_refused(self) -> Iterator[Any]:
         yield from ("text", 1.5)
@@ -80,10 +90,15 @@ class Real(Rule):
 
     def accepts(self, value: Any) -> bool:
         kind = type(value)
-        if kind is not float and kind is not int:
-            if not isinstance(value, Number) or isinstance(value, bool | np.bool_ | complex):
+        if kind is not float:
+            # Decimals and fractions do not mix with arrays; no code takes doubles that are longer than Python's.
+            known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            if not known or (isinstance(value, np.longdouble) and kind is not np.float64):
                 return False
-            value = cast(float, value)
+            try:
+                value = float(value)
+            except OverflowError:
+                return False
         if self.low < value < self.high:
             return True
         above = value > self.low or (value == self.low and self.closed in ("both", "left"))
@@ -151,12 +166,50 @@ class Text(Rule):
 
 
 class Array(Rule):
-    """Anything NumPy can read as an array; shape and values are checked against the data."""
+    """Anything NumPy can read as an array of numbers; shape and values are checked against the data.
+
+    Parameters
+    ----------
+    content : {"numbers", "integers", "anything"}
+        What it must hold; "anything" is for names, pairs and whatever else its reader checks.
+    """
 
     text = "an array-like"
 
+    def __init__(self, content: str = "numbers") -> None:
+        self.content = content
+
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, list | tuple | np.ndarray) or hasattr(value, "__array__") or hasattr(value, "toarray")
+        plain = isinstance(value, list | tuple | np.ndarray)
+        if not plain and not hasattr(value, "__array__") and not hasattr(value, "toarray"):
+            return False
+        # What lies on a device is not fetched.
+        elsewhere = not plain and not isinstance(value, np.generic) and hasattr(value, "device")
+        return self.content == "anything" or elsewhere or self._holds_numbers(value)
+
+    def _holds_numbers(self, value: Any) -> bool:
+        """Return whether NumPy reads numbers that its usual types hold; ragged lists have no shape."""
+        try:
+            values = np.asarray(value)
+            if values.dtype == object:
+                # One by one: NumPy would make NaN of None.
+                values = np.array([float(entry) for entry in values.ravel()])
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return False
+        if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.ndim == 0:
+            return False
+        if self.content == "numbers":
+            return values.size > 0
+        return values.ndim == 1 and bool(np.all(np.isfinite(values)) and np.all(values == np.floor(values)))
+
+
+class Options(Rule):
+    """Keyword arguments of a function of another library."""
+
+    text = "an instance of dict"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, dict) and all(isinstance(name, str) for name in value)
 
 
 class Function(Rule):
@@ -245,7 +298,18 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
     """Raise ``ParameterError`` for the first value that breaks its rule."""
     for name, rule in rules.items():
         if not rule.accepts(values[name]):
-            raise ParameterError(f"{subject}: {name} must be {rule.text}; got {values[name]!r:.500}.")
+            raise ParameterError(f"{subject}: {name} must be {rule.text}; got {_describe(values[name])}.")
+
+
+def _describe(value: Any) -> str:
+    """Return a value as an error shows it: its start where it is long, and why a number or a list is none here."""
+    if isinstance(value, int) and abs(value) > _MOST:
+        return f"an integer of {value.bit_length()} bits, where 63 are the most"
+    try:
+        written = _writer.repr(value)
+    except (TypeError, ValueError, RecursionError):
+        written = f"a {type(value).__name__}"
+    return written if len(written) <= _SHOWN else written[:_SHOWN]
 
 
 def _range(low: float, high: float, closed: str) -> str:

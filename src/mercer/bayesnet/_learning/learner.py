@@ -99,13 +99,15 @@ class BayesNetLearner(Estimator):
     )
     max_parents: int | None = parameter(Integer(0) | Nothing(), default=None, doc="The most parents of a variable.")
     required_edges: Any = parameter(
-        ArrayRule() | Nothing(), default=None, doc="Pairs (parent, child) that must be edges."
+        ArrayRule("anything") | Nothing(), default=None, doc="Pairs (parent, child) that must be edges."
     )
     forbidden_edges: Any = parameter(
-        ArrayRule() | Nothing(), default=None, doc="Pairs (parent, child) that must not be edges."
+        ArrayRule("anything") | Nothing(), default=None, doc="Pairs (parent, child) that must not be edges."
     )
     tiers: Any = parameter(
-        ArrayRule() | Nothing(), default=None, doc="Groups of all columns in order: no edge leads to an earlier group."
+        ArrayRule("anything") | Nothing(),
+        default=None,
+        doc="Groups of all columns in order: no edge leads to an earlier group.",
     )
     tabu_length: int = parameter(
         Integer(0),

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.interface import ClusterMixin
-from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, attribute, parameter
+from mercer._base.parameter import Choice, Function, Integer, MetricName, Nothing, Options, Real, attribute, parameter
 from mercer._base.validation import check_weight
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -116,7 +116,7 @@ class DBSCAN(ClusterMixin, Estimator):
         "``'precomputed'``: `X` is a square matrix of distances, or a sparse one that holds the near ones.",
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(), default=None, doc="More arguments of the metric."
+        Options() | Nothing(), default=None, doc="More arguments of the metric."
     )
     algorithm: str = parameter(
         Choice("auto", "ball_tree", "kd_tree", "brute"),

@@ -15,10 +15,10 @@ from mercer._base.parameter import (
     Boolean,
     Choice,
     Function,
-    Instance,
     Integer,
     MetricName,
     Nothing,
+    Options,
     Real,
     attribute,
     check_parameters,
@@ -153,7 +153,7 @@ class HDBSCAN(ClusterMixin, Estimator):
         "``'precomputed'``: `X` is a square matrix of distances, dense (infinite where missing) or sparse.",
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(),
+        Options() | Nothing(),
         default=None,
         kw_only=False,
         doc="More arguments of the metric; ``max_distance`` stands in for infinite distances of a sparse matrix.",

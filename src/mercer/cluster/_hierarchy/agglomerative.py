@@ -108,7 +108,7 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         doc="A folder, or a joblib memory, where the tree is kept for the next fit to the same rows.",
     )
     connectivity: Any = parameter(
-        ArrayLike() | Function() | Nothing(),
+        ArrayLike("anything") | Function() | Nothing(),
         default=None,
         doc="A matrix, sparse or dense, whose entries say which rows touch, or a function that makes one from `X`: "
         "only clusters that touch are merged.",

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Seed, Text, parameter
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Seed, Text, parameter
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
@@ -84,7 +84,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         "distances.",
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(), default=None, doc="Further arguments of the metric."
+        Options() | Nothing(), default=None, doc="Further arguments of the metric."
     )
     method: str = parameter(
         Choice("fasterpam", "pam", "alternate", "clara"),

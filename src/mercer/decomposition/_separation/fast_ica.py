@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, parameter
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Rule, Seed, parameter
 from mercer._source import Source
 from mercer._statistic.labels import Rows
 from mercer._stored import Stored, floats
@@ -100,7 +100,7 @@ class FastICA(Unmixer, LimitedEstimator):
         doc="The contrast G, or a function that returns g and g' (or its mean over the last axis) of an array.",
     )
     fun_args: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(),
+        Options() | Nothing(),
         default=None,
         doc='``{"alpha": 1.0}``, from 1 to 2, for ``"logcosh"``; otherwise arguments of the callable.',
     )

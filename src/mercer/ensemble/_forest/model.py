@@ -98,12 +98,12 @@ class ForestModel(MultiOutputMixin, FittedForest):
         doc="The number or share of rows drawn for a tree; None means as many as there are.",
     )
     monotonic_cst: Any = parameter(
-        ArrayRule() | Nothing(),
+        ArrayRule("anything") | Nothing(),
         default=None,
         doc="For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.",
     )
     categorical_features: Any = parameter(
-        ArrayRule() | Choice("from_dtype") | Nothing(),
+        ArrayRule("anything") | Choice("from_dtype") | Nothing(),
         default=None,
         doc="Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of "
         "that type.",

@@ -89,7 +89,7 @@ class LinearGaussianModel(StateSpaceInference):
     )
     observation_control: Any = parameter(_MATRIX, default=None, doc="D, of shape (d, p).")
     learn: Any = parameter(
-        Choice("missing", "all") | ArrayRule(),
+        Choice("missing", "all") | ArrayRule("anything"),
         default="missing",
         doc="What `fit` learns: the parameters that are None, all of them from the given ones on, or those named. "
         "The start covariance is learned from several sequences only, unless it is named: one first state has "

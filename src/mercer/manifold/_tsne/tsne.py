@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Seed, Text, attribute, parameter
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Seed, Text, attribute, parameter
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.device.source import DeviceSource
 from mercer._source.namespace import to_numpy
@@ -133,7 +133,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "perplexity.",
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(), default=None, doc="More arguments of the metric."
+        Options() | Nothing(), default=None, doc="More arguments of the metric."
     )
     init: Any = parameter(
         Choice("pca", "random", "spectral") | ArrayRule(),

@@ -11,7 +11,7 @@ from sklearn.neighbors import VALID_METRICS_SPARSE
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
-from mercer._base.parameter import Choice, Instance, Integer, MetricName, Nothing, Real, Rule, attribute, parameter
+from mercer._base.parameter import Choice, Integer, MetricName, Nothing, Options, Real, Rule, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -84,7 +84,7 @@ class RowsModel(Estimator):
         Real(0, math.inf, "right") | Nothing(), default=2, doc="The power of the Minkowski metric."
     )
     metric_params: dict[str, Any] | None = parameter(
-        Instance(dict) | Nothing(), default=None, doc="More arguments of the metric."
+        Options() | Nothing(), default=None, doc="More arguments of the metric."
     )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 

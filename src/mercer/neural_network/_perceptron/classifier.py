@@ -80,7 +80,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     hidden_layer_sizes: Any = parameter(
-        ArrayRule() | Integer(1),
+        ArrayRule("integers") | Integer(1),
         default=(100,),
         kw_only=False,
         doc="The widths of the hidden layers; an empty tuple gives a linear model.",

@@ -75,7 +75,7 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
         "output; or any loss of numbers of ``mercer.objectives``.",
     )
     hidden_layer_sizes: Any = parameter(
-        ArrayRule() | Integer(1),
+        ArrayRule("integers") | Integer(1),
         default=(100,),
         kw_only=False,
         doc="The widths of the hidden layers; an empty tuple gives a linear model.",

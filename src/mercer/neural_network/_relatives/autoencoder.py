@@ -72,7 +72,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
 
     n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Numbers in the code.")
     hidden_layer_sizes: Sequence[int] = parameter(
-        ArrayRule(),
+        ArrayRule("integers"),
         default=(64,),
         doc="Units of the layers of the encoder; the decoder has them in reverse order. ``()`` for none.",
     )

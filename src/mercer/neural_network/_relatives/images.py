@@ -77,13 +77,13 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     """
 
     image_shape: Sequence[int] | None = parameter(
-        ArrayRule() | Nothing(),
+        ArrayRule("integers") | Nothing(),
         default=None,
         kw_only=False,
         doc="(height, width) or (height, width, channels) of a row of X. None reads it from X if X has 3 or 4 axes; "
         "else the most nearly square shape is taken, with one channel.",
     )
-    filters: Sequence[int] = parameter(ArrayRule(), default=(16, 32), doc="Channels of the convolutions.")
+    filters: Sequence[int] = parameter(ArrayRule("integers"), default=(16, 32), doc="Channels of the convolutions.")
     window: int = parameter(
         Integer(1),
         default=3,
@@ -96,7 +96,7 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         "are left alone.",
     )
     hidden_layer_sizes: Sequence[int] = parameter(
-        ArrayRule(), default=(64,), doc="Units of the dense layers after the convolutions."
+        ArrayRule("integers"), default=(64,), doc="Units of the dense layers after the convolutions."
     )
     activation: str = parameter(
         Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", doc="Activation of all layers."
