@@ -31,6 +31,25 @@ def test_scores_are_log_densities_plus_log_priors():
 
 
 @pytest.mark.catalogue("DT-07")
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+def test_units_of_columns_change_no_posterior(solver):
+    X, y = WINE[0][:, :4], WINE[1]
+    known = np.stack(
+        [multivariate_normal(X[y == k].mean(0), np.cov(X[y == k].T, bias=True)).logpdf(X) for k in range(3)]
+    )
+    joint = known.T + np.log(np.bincount(y) / len(y))
+    posteriors = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+    for units in (0.01, 1e-8, 1e8, [1.0, 1e-12, 1.0, 1.0], [1e9, 1.0, 1e-9, 1.0], [1.0, 1e12, 1.0, 1.0]):
+        model = QuadraticDiscriminantAnalysis(solver=solver).fit(X * units, y)
+        np.testing.assert_allclose(model.predict_proba(X * units), posteriors, atol=1e-6, err_msg=str(units))
+        # The principal variances are those of the covariance, to the last but a few digits each.
+        for values, axes, k in zip(model.scalings_, model.rotations_, range(3)):
+            logarithm = np.linalg.slogdet(np.cov(X[y == k].T, bias=True))[1] + 2 * np.log(np.ones(4) * units).sum()
+            assert np.log(values).sum() == pytest.approx(logarithm, rel=1e-7)
+            np.testing.assert_allclose(axes.T @ axes, np.eye(4), atol=1e-12)
+
+
+@pytest.mark.catalogue("DT-07")
 def test_equal_covariances_give_the_linear_classifier():
     random = np.random.default_rng(0)
     means, covariance, priors = random.normal(size=(3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]]), [0.5, 0.3, 0.2]

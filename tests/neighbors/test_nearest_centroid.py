@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn.neighbors
 from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.datasets import load_iris
 
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis
@@ -31,6 +32,22 @@ def test_it_is_the_linear_discriminant_of_spherical_classes():
     linear = LinearDiscriminantAnalysis.from_parameters(model.centroids_, np.eye(4), [1 / 3] * 3)
     rows = np.random.default_rng(0).normal(size=(500, 4)) * 2 + X.mean(axis=0)
     assert np.array_equal(model.predict(rows), linear.predict(rows))
+
+
+@pytest.mark.catalogue("DT-17")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_probabilities_are_the_posteriors_of_spherical_classes_of_that_variance(unit):
+    X, y = unit * IRIS[0], IRIS[1]
+    model = NearestCentroid().fit(X, y)
+    variance = np.mean(model.within_class_std_dev_**2)
+    known = LinearDiscriminantAnalysis.from_parameters(model.centroids_, variance * np.eye(4), [1 / 3] * 3)
+    rows = np.random.default_rng(0).normal(size=(300, 4)) * 2 * unit + X.mean(axis=0)
+    np.testing.assert_allclose(model.predict_proba(rows), known.predict_proba(rows), rtol=1e-6, atol=1e-12)
+    # Of two spheres of variance one at 0 and 2 on a line the log-odds at x are 2 x - 2.
+    spheres = np.random.default_rng(1).normal(size=(40_000, 2)) + np.repeat([[0.0, 0.0], [2.0, 0.0]], 20_000, axis=0)
+    found = NearestCentroid().fit(unit * spheres, np.repeat([0, 1], 20_000))
+    odds = found.predict_log_proba(unit * np.array([[0.0, 0.0], [1.0, 5.0], [3.0, 0.0]])) @ [-1.0, 1.0]
+    np.testing.assert_allclose(odds, [-2.0, 0.0, 4.0], atol=0.1)
 
 
 @pytest.mark.catalogue("DT-17")
@@ -75,7 +92,9 @@ def test_centres_and_predictions_are_scikit_learns(metric, threshold, priors):
     assert np.array_equal(model.predict(IRIS[0]), theirs.predict(IRIS[0]))
     # With equal priors scikit-learn's probabilities contradict its predictions; see the next test.
     if metric == "euclidean" and priors != "uniform":
-        np.testing.assert_allclose(model.predict_proba(IRIS[0]), theirs.predict_proba(IRIS[0]), atol=1e-9)
+        # scikit-learn's probabilities take the scores, twice the log densities, for log densities.
+        ours = softmax(theirs.decision_function(IRIS[0]) / 2, axis=1)
+        np.testing.assert_allclose(model.predict_proba(IRIS[0]), ours, atol=1e-9)
         np.testing.assert_allclose(model.decision_function(IRIS[0]), theirs.decision_function(IRIS[0]), rtol=1e-7)
 
 

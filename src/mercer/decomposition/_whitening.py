@@ -13,6 +13,7 @@ from mercer._base.linear_map import LinearMap
 from mercer._base.parameter import Choice, Integer, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.graded import decompose_rows_of_any_size
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
@@ -20,7 +21,6 @@ from mercer._statistic import Moments
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
-from mercer.decomposition._direct import decompose_rows_of_any_size
 from mercer.errors import DataError
 
 _CERTIFICATE = Certificate.none("The map is a closed form of mean and covariance, exact to rounding.")

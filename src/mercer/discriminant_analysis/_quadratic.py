@@ -18,6 +18,7 @@ from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._solver import Dense
 from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._solver.graded import find_graded_eigenpairs, is_graded
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import multiply_within_rows, to_numpy
@@ -40,8 +41,8 @@ class SingularCovarianceError(DataError, LinAlgError):
 @plain
 @dataclass(frozen=True, eq=False)
 class QuadraticState:
-    """Sums by class; priors; and of each class the variances along its principal axes (k, d), the axes (k, d, d), and
-    its covariance (k, d, d) or None.
+    """Sums by class; priors; and of each class the variances along its principal axes (k, d), the axes (k, d, d), a map
+    to columns without correlation and of variance one (k, d, d), and its covariance (k, d, d) or None.
     """
 
     sums: Any
@@ -49,6 +50,7 @@ class QuadraticState:
     means: Array
     scalings: Array
     rotations: Array
+    maps: Array
     covariances: Array
 
 
@@ -209,8 +211,8 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
         # Any positive weight: zero would mean a class without rows.
         axes = [model._principal(C, label, 2.0) for C, label in zip(covariances, labels, strict=True)]
-        scalings, rotations = (np.stack(part) for part in zip(*axes, strict=True))
-        state = QuadraticState(None, chosen, means, scalings, rotations, None)
+        scalings, rotations, maps = (np.stack(part) for part in zip(*axes, strict=True))
+        state = QuadraticState(None, chosen, means, scalings, rotations, maps, None)
         model.__dict__.update(model._describe(state, labels, "float64") | {"n_features_in_": means.shape[1]})
         return model
 
@@ -251,12 +253,12 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         axes = []
         for covariance, label, weight in zip(covariances, sums.classes, sums.weights, strict=True):
             axes.append((yield Dense(partial(self._principal, covariance, label, weight))))
-        scalings, rotations = (np.stack(part) for part in zip(*axes, strict=True))
+        scalings, rotations, maps = (np.stack(part) for part in zip(*axes, strict=True))
         stored = None
         if self.store_covariance:
             # S = R diag(s) R^T.
             stored = np.stack([(R * s) @ R.T for s, R in zip(scalings, rotations, strict=True)])
-        state = QuadraticState(sums, priors, sums.means, scalings, rotations, stored)
+        state = QuadraticState(sums, priors, sums.means, scalings, rotations, maps, stored)
         return state, _mean_log_likelihood(state)
 
     def _check_sums(self, sums: Any) -> None:
@@ -274,23 +276,26 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
                     f"of it, or leave it out."
                 )
 
-    def _principal(self, covariance: Array, label: Any, weight: float) -> tuple[Array, Array]:
-        """Return variances along principal axes, in decreasing order, and the axes.
+    def _principal(self, covariance: Array, label: Any, weight: float) -> tuple[Array, Array, Array]:
+        """Return variances along principal axes, in decreasing order, the axes, and a map to white columns.
 
         A class without rows gets the unit matrix: its weight is zero.
         """
         d = len(covariance)
         if weight == 0:
-            return np.ones(d), np.eye(d)
+            return np.ones(d), np.eye(d), np.eye(d)
         values, vectors = find_eigenpairs(covariance, check_finite=True)
         # eigh sorts in rising order; the largest variance comes first here.
-        values, vectors = values[::-1], vectors[:, ::-1]
+        values, vectors = values[::-1].copy(), vectors[:, ::-1].copy()
+        share = self.reg_param if self.solver == "svd" else 0.0
         if self.solver == "svd":
             # Shrinking C towards the identity moves its eigenvalues and leaves its eigenvectors.
-            values = (1.0 - self.reg_param) * np.maximum(values, 0.0) + self.reg_param
+            values = (1.0 - share) * np.maximum(values, 0.0) + share
         if not (values.min() > self.tol or _is_full_rank(covariance, self.tol)):
             raise SingularCovarianceError(self._singular(label, weight, d))
-        return values.copy(), vectors.copy()
+        if is_graded(np.diagonal(covariance)):
+            return _decompose_graded((1.0 - share) * covariance + share * np.eye(d))
+        return values, vectors, vectors / np.sqrt(values)
 
     def _singular(self, label: Any, weight: float, d: int) -> str:
         message = f"{type(self).__name__}: The covariance matrix of class {label} is not full rank. "
@@ -318,9 +323,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
             "scalings_": list(state.scalings.astype(dtype)),
             "rotations_": list(state.rotations.astype(dtype)),
             # Kept, so that one row is scored in microseconds.
-            "_scores": QuadraticScores(
-                state.means.astype(dtype), state.rotations / np.sqrt(state.scalings)[:, None, :], offsets
-            ),
+            "_scores": QuadraticScores(state.means.astype(dtype), state.maps, offsets),
         }
         if state.covariances is not None:
             attributes["covariance_"] = list(state.covariances.astype(dtype))
@@ -334,14 +337,28 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         return self._scores
 
 
+def _decompose_graded(covariance: Array) -> tuple[Array, Array, Array]:
+    """Return what ``_principal`` does for columns in very different units.
+
+    Distances to a mean add up terms of all columns, in which entries that are small beside others must be right: the
+    map is that of columns of variance one, put back into their units.
+    """
+    unit = np.sqrt(np.diagonal(covariance))
+    correlations = covariance / unit[:, None] / unit
+    values, vectors = find_eigenpairs(correlations)
+    maps = vectors / np.sqrt(values) / unit[:, None]
+    rows, variances = find_graded_eigenpairs(covariance, len(covariance) * float(np.finfo(np.float64).eps))
+    return variances, np.ascontiguousarray(rows.T), maps
+
+
 def _mean_log_likelihood(state: QuadraticState) -> float:
     """Return the mean log-likelihood of rows and labels, class by class from the scatter."""
     sums, total = state.sums, 0.0
     for k, weight in enumerate(sums.weights):
-        # The scatter along each axis, diag(R^T S R), whose ratio to the variances is the Mahalanobis sum.
-        along = np.sum((sums.scatter[k] @ state.rotations[k]) * state.rotations[k], axis=0)
+        # The scatter in white columns, diag(M^T S M), is the Mahalanobis sum.
+        white = np.sum((sums.scatter[k] @ state.maps[k]) * state.maps[k])
         logarithms = np.sum(np.log(2.0 * math.pi * state.scalings[k]))
-        total -= 0.5 * (weight * float(logarithms) + float(np.sum(along / state.scalings[k])))
+        total -= 0.5 * (weight * float(logarithms) + float(white))
     return (total + float(xlogy(sums.weights, state.priors).sum())) / sums.weight
 
 

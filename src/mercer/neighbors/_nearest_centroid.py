@@ -181,12 +181,12 @@ class NearestCentroid(JointScores, ClassModel):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Of two classes, the second less the first.
         """
-        scores = self._map(X, as_scores)
+        scores = 2.0 * self._map(X, as_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @available_if(_is_euclidean)
     def predict_proba(self, X: Any) -> Any:
-        """Return the softmax of the scores of :meth:`decision_function`.
+        """Return the posteriors of Gaussian classes: the softmax of half the scores of :meth:`decision_function`.
 
         Parameters
         ----------
@@ -325,14 +325,17 @@ class NearestCentroid(JointScores, ClassModel):
             return np.log(to_numpy(self.class_prior_).astype(np.float64))
 
     def _scorer(self) -> Any:
-        """Return the object that scores rows for classes; with equal priors, the nearest centre scores highest."""
+        """Return the object that gives log p(x | k) P_k but for what all classes share, half of scikit-learn's scores.
+
+        With equal priors the nearest centre scores highest.
+        """
         priors = to_numpy(self.class_prior_).astype(np.float64)
         spread = to_numpy(self.within_class_std_dev_).astype(np.float64)
         if self._has_equal_priors():
             # Gaussians of one spherical covariance, whose variance is the mean of those of the columns.
             spread = np.full_like(spread, math.sqrt(float(np.mean(spread**2))))
         with np.errstate(divide="ignore"):
-            return self._nearness(1.0 / np.where(spread > 0, spread, 1.0), 2.0 * np.log(priors))
+            return self._nearness(math.sqrt(0.5) / np.where(spread > 0, spread, 1.0), np.log(priors))
 
     def _judge(self) -> Any:
         """Return the object that decides: with equal priors by plain distances, without the rounding of a scale."""

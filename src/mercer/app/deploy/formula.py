@@ -251,15 +251,15 @@ def _read_model(model: Any, width: int, classes: list[str]) -> tuple[str, np.nda
 
 
 def _read_centroids(model: Any) -> tuple[str, np.ndarray, np.ndarray, list[Tree]]:
-    """Return nearest centroids as a linear model: ``-|(x - c) / s|²`` is linear in x but for what all classes share."""
+    """Return nearest centroids as a linear model: ``-|(x - c) / s|² / 2`` is linear but for what all classes share."""
     centres = np.asarray(model.centroids_, dtype=float)
     spread, priors = np.asarray(model.within_class_std_dev_, dtype=float), np.asarray(model.class_prior_, dtype=float)
     if np.abs(priors * len(priors) - 1.0).max() <= 1e-5:
         # With equal priors all columns have the same scale, the root mean variance within classes.
         spread = np.full_like(spread, np.sqrt(np.mean(spread**2)))
     scale = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 1.0) ** 2
-    weights = 2 * scale * centres
-    intercept = 2 * np.log(priors) - (scale * centres**2).sum(axis=1)
+    weights = scale * centres
+    intercept = np.log(priors) - 0.5 * (scale * centres**2).sum(axis=1)
     if len(centres) == 2:
         return "sigmoid", intercept[1:] - intercept[:1], weights[1:] - weights[:1], []
     return "softmax", intercept, weights, []
