@@ -9,8 +9,6 @@ from mercer.bayesnet import BayesNetLearner, find_equivalence_class, load_burgla
 from mercer.bayesnet._learning.new_rows import draw_rows
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
-polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
-
 
 def draw(network, n, seed=0):
     rows = draw_rows(network, n, np.random.default_rng(seed))
@@ -67,6 +65,7 @@ def test_impute_fills_the_most_probable_combination():
 
 
 def test_impute_gives_back_the_kind_of_table_that_it_got():
+    polars = pytest.importorskip("polars")
     rows = {"a": ["x", "y"] * 20, "b": ["u", "v"] * 20}
     model = BayesNetLearner({"b": ["a"]}).fit(polars.DataFrame(rows))
     filled = model.impute(polars.DataFrame({"a": ["x", "y"], "b": [None, "v"]}, schema={"a": str, "b": str}))
@@ -106,6 +105,7 @@ def test_models_are_saved_with_their_network(tmp_path):
 
 
 def test_polars_and_pandas_agree():
+    polars = pytest.importorskip("polars")
     first = BayesNetLearner().fit(ROWS)
     second = BayesNetLearner().fit(polars.from_pandas(ROWS))
     assert first.network_ == second.network_

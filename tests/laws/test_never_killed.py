@@ -27,6 +27,15 @@ def test_a_fit_never_makes_a_copy_of_its_rows(subject):
     reason = subject.exempt("memory")
     X, y = subject.data(choose_rows(subject), 40)
     X = np.ascontiguousarray(X)
+    peak = measure_peak(subject, X, y)
+    if not reason and peak > X.nbytes / 2:
+        # The first fit of a process loads modules, up to 10 MB of them; a copy of the rows is made again.
+        peak = measure_peak(subject, X, y)
+    assert (peak > X.nbytes / 2) == bool(reason), (peak / X.nbytes, reason)
+
+
+def measure_peak(subject, X, y):
+    """Return the bytes that a fit holds at once."""
     # Each thread holds blocks of its own, and how many at once depends on their scheduling: one makes it repeatable.
     model = subject.make(max_iter=2, n_jobs=1)
     tracemalloc.start()
@@ -35,4 +44,4 @@ def test_a_fit_never_makes_a_copy_of_its_rows(subject):
         model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (peak > X.nbytes / 2) == bool(reason), (peak / X.nbytes, reason)
+    return peak

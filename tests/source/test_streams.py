@@ -18,8 +18,6 @@ from mercer.decomposition import PCA, IncrementalPCA
 from mercer.errors import DataError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
-polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
-
 X = np.random.default_rng(0).normal(size=(5000, 64))
 Y = X[:, 0] + np.random.default_rng(1).normal(size=5000)
 W = np.random.default_rng(2).random(5000)
@@ -73,7 +71,7 @@ def test_blocks_are_those_of_the_array_whatever_the_pieces():
     "frame",
     [
         lambda rows: pandas.DataFrame(rows, columns=list("abc")),
-        lambda rows: polars.DataFrame(rows, schema=list("abc")),
+        lambda rows: pytest.importorskip("polars").DataFrame(rows, schema=list("abc")),
         lambda rows: pyarrow.table(dict(zip("abc", rows.T, strict=True))),
         lambda rows: pyarrow.record_batch(dict(zip("abc", rows.T, strict=True))),
     ],

@@ -9,8 +9,6 @@ from mercer.errors import DataError, ParameterError
 from mercer.tree import MultiwayTreeClassifier
 from mercer.tree._multiway_gains import compute_impurities
 
-polars = pytest.importorskip("polars", reason="frames of polars are among the rows")
-
 NAMES = ["outlook", "temperature", "humidity", "wind"]
 
 
@@ -131,6 +129,7 @@ def test_an_unseen_category_goes_down_all_branches_by_their_weights(days):
 
 
 def test_frames_of_all_kinds_and_named_columns_give_the_same_tree(days):
+    polars = pytest.importorskip("polars")
     expected = MultiwayTreeClassifier().fit(days.data, days.target).tree_
     given = [
         (days.data.astype("category"), "from_dtype"),

@@ -1,5 +1,6 @@
 """Build the source distribution and the wheel with the build tools of this environment."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,13 @@ IDENTITY = ("-c", "user.name=mercer", "-c", "user.email=mercer@localhost")
 
 def call(*command: object, cwd: Path) -> str:
     """Run a command and return what it printed; raise with the end of it where it fails."""
-    ran = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False)
+    # Meson and ninja stand beside the interpreter, also where its environment is not the active one.
+    variables = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    words = [str(word) for word in command]
+    ran = subprocess.run(words, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         said = (ran.stdout + ran.stderr)[-4000:]
-        raise CheckError(f"{' '.join(str(word) for word in command[:6])} ended with status {ran.returncode}:\n{said}")
+        raise CheckError(f"{' '.join(words[:6])} ended with status {ran.returncode}:\n{said}")
     return ran.stdout
 
 
