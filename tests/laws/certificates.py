@@ -299,6 +299,15 @@ def quantile_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(objective - linprog(cost, A_eq=rows, b_eq=y, method="highs").fun)
 
 
+def angle_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """How far products of columns in use with the residual are from equal, and others from being smaller."""
+    centred = X - X.mean(axis=0)
+    top, products = np.abs(centred.T @ (y - y.mean())).max(), np.abs(centred.T @ (y - model.predict(X)))
+    height = model.alpha_ * len(X) if hasattr(model, "alpha_") else model.alphas_[-1] * len(X)
+    used = model.coef_ != 0
+    return float(max(np.abs(products[used] - height).max(initial=0.0), (products - height).max())) / top
+
+
 def perceptron_mistakes(model: Any, X: np.ndarray, y: Any) -> float:
     """How many rows are not on their own side, class by class."""
     scores = X @ model.coef_.T + model.intercept_
@@ -682,6 +691,13 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "ElasticNet"): lasso_gap,
     ("duality gap", "LassoCV"): lasso_gap,
     ("duality gap", "ElasticNetCV"): lasso_gap,
+    ("duality gap", "LassoLars"): lasso_gap,
+    ("duality gap", "LassoLarsCV"): lasso_gap,
+    ("duality gap", "LassoLarsIC"): lasso_gap,
+    ("residual", "Lars"): angle_residual,
+    ("residual", "LarsCV"): angle_residual,
+    ("residual", "LassoLarsCV"): angle_residual,
+    ("residual", "LassoLarsIC"): angle_residual,
     ("mistakes", "Perceptron"): perceptron_mistakes,
     ("duality gap", "SVC"): class_gaps,
     ("duality gap", "NuSVC"): pair_gaps,

@@ -200,6 +200,8 @@ SETTINGS = {
     "BayesianRidge": [{}, {"maximise_evidence": False, "alpha_init": 0.01, "lambda_init": 0.1}],
     "Lasso": [{}, {"positive": True}, {"selection": "random", "precompute": True}],
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],
+    "Lars": [{}, {"n_nonzero_coefs": 4, "precompute": False}],
+    "LassoLars": [{}, {"positive": True, "alpha": 0.1}],
     "LassoCV": [{"alphas": 12, "eps": 1e-2}],
     "ElasticNetCV": [{"alphas": 5, "eps": 1e-2, "cv": 3, "l1_ratio": [0.5, 0.9]}],
     "HistogramDensity": [{}, {"bins": 4, "strategy": "quantile", "smoothing": 0.5}],

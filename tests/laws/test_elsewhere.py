@@ -121,6 +121,8 @@ SOLVERS_OF_ONE_PASS = {
     "ProbabilisticPCA": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
+    "Lars": {"auto"},
+    "LassoLars": {"auto"},
     "BayesianRidge": {"auto"},
     "FourierBasis": {"auto"},
     "TableEncoder": {"auto"},

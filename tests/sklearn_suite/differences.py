@@ -30,10 +30,11 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "kernel_approximation": ("Nystroem", "RBFSampler"),
     "kernel_ridge": ("KernelRidge",),
     "linear_model": (
-        *("BayesianRidge", "ElasticNet", "ElasticNetCV", "GammaRegressor", "HuberRegressor", "Lasso", "LassoCV"),
-        *("LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Perceptron", "PoissonRegressor"),
-        *("QuantileRegressor", "Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
-        *("SGDClassifier", "SGDRegressor", "TweedieRegressor", "enet_path", "lasso_path"),
+        *("BayesianRidge", "ElasticNet", "ElasticNetCV", "GammaRegressor", "HuberRegressor", "Lars", "LarsCV"),
+        *("Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "LinearRegression", "LogisticRegression"),
+        *("LogisticRegressionCV", "Perceptron", "PoissonRegressor", "QuantileRegressor", "Ridge", "RidgeCV"),
+        *("RidgeClassifier", "RidgeClassifierCV", "SGDClassifier", "SGDRegressor", "TweedieRegressor", "enet_path"),
+        *("lars_path", "lars_path_gram", "lasso_path"),
     ),
     "manifold": (
         *("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralEmbedding", "TSNE"),
@@ -59,6 +60,13 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 DIFFERENCES: dict[str, str] = {
+    "test_least_angle::test_lasso_lars_*copyX_behaviour[[]False]": "expects rows to be overwritten; mercer never does",
+    "test_least_angle::test_lars_with_jitter*": "expects columns that tie to need jitter; here they join together",
+    "test_least_angle::test_lars_cv_max_iter": "expects no warning of paths that were cut short",
+    "test_least_angle::test_lasso_lars_vs_lasso_cd_ill_conditioned2": (
+        "expects a warning of columns that depend on others; of columns 1e20 times the others mercer says that the "
+        "certificate does not hold"
+    ),
     "test_glm::test_glm_wrong_y_range*": "expects scikit-learn's words; mercer's error names the loss and its range",
     "test_glm::test_tweedie_link_*": "reads the private attribute _base_loss, or asks for the identity link of power 1",
     "test_glm::test_tweedie_score[[]identity*": "asks for the identity link of powers above 0, which mercer refuses",

@@ -6,6 +6,10 @@ __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
         "_generalized": ("GeneralizedLinearEstimator",),
+        "_greedy.lars": ("Lars", "LassoLars"),
+        "_greedy.lars_cv": ("LarsCV", "LassoLarsCV"),
+        "_greedy.lars_path": ("lars_path", "lars_path_gram"),
+        "_greedy.lasso_lars_ic": ("LassoLarsIC",),
         "_huber": ("HuberRegressor",),
         "_inference.inference": ("Inference", "inference"),
         "_lasso.elastic_net": ("ElasticNet",),

@@ -1,5 +1,12 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.linear_model.
 from mercer.linear_model._generalized import GeneralizedLinearEstimator as GeneralizedLinearEstimator
+from mercer.linear_model._greedy.lars import Lars as Lars
+from mercer.linear_model._greedy.lars import LassoLars as LassoLars
+from mercer.linear_model._greedy.lars_cv import LarsCV as LarsCV
+from mercer.linear_model._greedy.lars_cv import LassoLarsCV as LassoLarsCV
+from mercer.linear_model._greedy.lars_path import lars_path as lars_path
+from mercer.linear_model._greedy.lars_path import lars_path_gram as lars_path_gram
+from mercer.linear_model._greedy.lasso_lars_ic import LassoLarsIC as LassoLarsIC
 from mercer.linear_model._huber import HuberRegressor as HuberRegressor
 from mercer.linear_model._inference.inference import Inference as Inference
 from mercer.linear_model._inference.inference import inference as inference
@@ -36,11 +43,6 @@ from mercer.linear_model._tweedie import GammaRegressor as GammaRegressor
 from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
 from sklearn.linear_model import ARDRegression as ARDRegression
-from sklearn.linear_model import Lars as Lars
-from sklearn.linear_model import LarsCV as LarsCV
-from sklearn.linear_model import LassoLars as LassoLars
-from sklearn.linear_model import LassoLarsCV as LassoLarsCV
-from sklearn.linear_model import LassoLarsIC as LassoLarsIC
 from sklearn.linear_model import MultiTaskElasticNet as MultiTaskElasticNet
 from sklearn.linear_model import MultiTaskElasticNetCV as MultiTaskElasticNetCV
 from sklearn.linear_model import MultiTaskLasso as MultiTaskLasso
@@ -52,8 +54,6 @@ from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressive
 from sklearn.linear_model import RANSACRegressor as RANSACRegressor
 from sklearn.linear_model import SGDOneClassSVM as SGDOneClassSVM
 from sklearn.linear_model import TheilSenRegressor as TheilSenRegressor
-from sklearn.linear_model import lars_path as lars_path
-from sklearn.linear_model import lars_path_gram as lars_path_gram
 from sklearn.linear_model import orthogonal_mp as orthogonal_mp
 from sklearn.linear_model import orthogonal_mp_gram as orthogonal_mp_gram
 from sklearn.linear_model import ridge_regression as ridge_regression

@@ -1,29 +1,25 @@
 """What LassoCV and ElasticNetCV share."""
 
 import numbers
-import warnings
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import sklearn
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base import fitting
-from mercer._base.folds import FOLDS, splits
+from mercer._base.folds import FOLDS
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
-from mercer._source import Source
 from mercer._stored import Stored, floats
-from mercer.errors import DataError, ParameterError
+from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net_path import alpha_grid, first_alpha
+from mercer.linear_model._lasso.one_target_folds import OneTargetFolds
 from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan
 from mercer.linear_model._solvers.lasso.cross_validation import FoldsState, cross_validate
 
 
-class DescentCV(LinearRegressor):
+class DescentCV(OneTargetFolds, LinearRegressor):
     """Coordinate descent at the penalty with the least error of cross-validation."""
 
     eps: float = parameter(Real(0, closed="neither"), default=1e-3, doc="The last penalty as a share of the first.")
@@ -129,45 +125,6 @@ class DescentCV(LinearRegressor):
         # Falling, so that each solution starts the next.
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 
-    def _one_target(self, source: Source) -> Source:
-        if source.n_targets != 1:
-            name = type(self).__name__
-            raise DataError(
-                f"{name}: For multi-task outputs, use MultiTask{name}; got y with {source.n_targets} columns."
-            )
-        if source.target_shape != ():
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected; use y.ravel().",
-                DataConversionWarning,
-                stacklevel=5,
-            )
-            source.y, source.target_shape = source.y.ravel(), ()
-        return source
-
-    def _splits(self, source: Source, sample_weight: Any, params: dict[str, Any]) -> list:
-        """Return the row indices of each fold to train and to test on."""
-        arguments: Any = {}
-        if sklearn.get_config()["enable_metadata_routing"]:
-            arguments = process_routing(self, "fit", sample_weight=sample_weight, **params).splitter.split
-        elif params:
-            raise ParameterError(
-                f"{type(self).__name__}: [{', '.join(params)}] passed to fit is only supported if "
-                f"enable_metadata_routing=True; see sklearn.set_config."
-            )
-        return splits(self.cv, source.whole(), source.y, classifier=False, **arguments)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return scikit-learn's router: weights go to the fit, the rest to the splitter.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        from sklearn.model_selection import check_cv
-
-        mapping = MethodMapping().add(caller="fit", callee="split")
-        return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
-
     def _read_state(self, state: FoldsState, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes: the model of all rows, the chosen penalty, and the errors of the folds."""
         model = self._linear_attributes(state, dtype, flat_coef=True, flat_intercept=True)
@@ -180,8 +137,3 @@ class DescentCV(LinearRegressor):
             "mse_path_": np.squeeze(state.errors),
             "dual_gap_": state.gap,
         }
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags

@@ -18,7 +18,13 @@ from mercer._statistic import MomentSums
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net import ElasticNet
-from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, open_problems, solve_problem, sum_moments
+from mercer.linear_model._solvers.lasso.coordinate_descent import (
+    DescentPlan,
+    check_cross,
+    open_problems,
+    solve_problem,
+    sum_moments,
+)
 
 _OPTIONS = {
     "tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None, "n_jobs": None,
@@ -179,7 +185,7 @@ def _walk(
 ) -> Generator[Any, Any, tuple]:
     """Follow the path: penalties, coefficients, gaps, sweeps, and how many did not converge."""
     moments = yield from sum_moments(plan)
-    _check_cross(Xy, moments.cross[:, 0])
+    check_cross(plan.subject, Xy, moments.cross)
     if isinstance(wanted, Integral):
         top = first_alpha(moments, l1_ratio, plan.positive, plan.subject)
         wanted = alpha_grid(top, eps, int(wanted))
@@ -249,14 +255,3 @@ def open_path_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int
     check_consistent_length(X, y)
     weight = check_weight(ElasticNet(), sample_weight, len(y))
     return open_source(X, y, weight, n_threads(n_jobs))
-
-
-def _check_cross(given: Any, cross: np.ndarray) -> None:
-    """Raise an error where the products that the user knows are not those of the rows."""
-    if given is None:
-        return
-    given = np.asarray(given, dtype=np.float64).ravel()
-    if given.shape != cross.shape or not np.allclose(given, cross, rtol=1e-3, atol=1e-3 * np.abs(cross).max(initial=0)):
-        raise DataError(
-            f"enet_path: Xy must be X.T @ y, of shape {cross.shape}; got other values of shape {given.shape}."
-        )

@@ -232,6 +232,18 @@ def check_gram(
     return MomentSums(moments.weight, moments.mean, gram, moments.y_mean, moments.cross, moments.y_scatter)
 
 
+def check_cross(subject: str, given: Any, cross: Array) -> None:
+    """Raise an error where the products of columns and targets that the user knows are not those of the rows."""
+    if given is None:
+        return
+    given = np.asarray(given, dtype=np.float64).reshape(np.shape(given)[0], -1)
+    near = 1e-3 * np.abs(cross).max(initial=0)
+    if given.shape != cross.shape or not np.allclose(given, cross, rtol=1e-3, atol=near):
+        raise DataError(
+            f"{subject}: Xy must be X.T @ y, of shape {cross.shape}; got other values of shape {given.shape}."
+        )
+
+
 def check_sums(subject: str, moments: MomentSums) -> None:
     """Raise an error where sums of squares overflow."""
     if not all(np.isfinite(sums).all() for sums in (moments.scatter, moments.cross, moments.y_scatter)):

@@ -43,6 +43,10 @@ class Fold:
         intercept = float(self.moments.y_mean[0] - self.moments.mean @ w)
         return self.test.error(w, intercept)
 
+    def errors(self, W: Array) -> Array:
+        """Return the weighted mean squared errors of several models, one in each row of `W`, on the test rows."""
+        return self.test.errors(W, self.moments.y_mean[0] - W @ self.moments.mean)
+
 
 @dataclass(frozen=True, eq=False)
 class SummedRows:
@@ -56,6 +60,12 @@ class SummedRows:
         spread = sums.y_scatter[0] - w @ (2.0 * sums.cross[:, 0] - sums.scatter @ w)
         miss = sums.y_mean[0] - sums.mean @ w - intercept
         return max(0.0, float(spread)) / sums.weight + float(miss) ** 2
+
+    def errors(self, W: Array, intercepts: Array) -> Array:
+        sums = self.moments
+        spread = sums.y_scatter[0] - np.sum(W * (2.0 * sums.cross[:, 0] - W @ sums.scatter), axis=1)
+        miss = sums.y_mean[0] - W @ sums.mean - intercepts
+        return np.maximum(0.0, spread) / sums.weight + miss**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +82,12 @@ class ChosenRows:
         fitted = self.X @ w if is_sparse_matrix(self.X) else self.X[self.rows[:, None], used] @ w[used]
         squares = (self.y - fitted - intercept) ** 2
         return float(np.average(squares, weights=self.weight))
+
+    def errors(self, W: Array, intercepts: Array) -> Array:
+        used = np.flatnonzero(W.any(axis=0))
+        rows = self.X[:, used] if is_sparse_matrix(self.X) else self.X[self.rows[:, None], used]
+        squares = (self.y[:, None] - rows @ W[:, used].T - intercepts) ** 2
+        return np.average(squares, axis=0, weights=self.weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""Models whose columns come into use one by one."""

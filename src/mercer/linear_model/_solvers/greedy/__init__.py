@@ -1,0 +1,1 @@
+"""Methods that take columns into use one by one: least angle regression and orthogonal matching pursuit."""
