@@ -130,6 +130,9 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     }
     # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    # Whether sparse rows are taken, and missing values; scikit-learn's tags and the docstrings of methods say so.
+    _takes_sparse: ClassVar[bool] = False
+    _takes_gaps: ClassVar[bool] = False
     # What a fitted model, and so a model file, may hold; classes add their own. See mercer._stored.
     _stored: ClassVar[dict[str, Stored]] = {
         "n_features_in_": size("columns"),
@@ -232,7 +235,10 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
             )
 
     def __sklearn_tags__(self) -> Any:
-        return add_places(super().__sklearn_tags__(), self._places)
+        tags = add_places(super().__sklearn_tags__(), self._places)
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._takes_gaps
+        return tags
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         """Return the targets as the user gave them, for callbacks; `given` holds the attributes known before."""

@@ -113,6 +113,7 @@ class KernelChoice(Declared):
     _stored: ClassVar[dict[str, Stored]] = {
         "kernel_": part("Kernel"),
     }
+    _takes_sparse = True
 
     def _choose_kernel(self, rows: Array) -> Kernel:
         return as_kernel(
@@ -131,7 +132,6 @@ class KernelChoice(Declared):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed
         return tags
 

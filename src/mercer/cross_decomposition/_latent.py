@@ -51,6 +51,7 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
         "x_weights_": floats("columns, components"),
         "correlations_": floats("components"),
     }
+    _takes_sparse = True
 
     def _open_tables(self, X: Any, y: Any, sample_weight: Any) -> Source:
         """Open both tables, and check that they can have as many components as asked for."""
@@ -222,7 +223,6 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True

@@ -244,6 +244,7 @@ class IncrementalPCA(Projection, LimitedEstimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "IncrementalPCA":
@@ -360,7 +361,6 @@ class IncrementalPCA(Projection, LimitedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
         return tags
 
 

@@ -111,6 +111,7 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
         "singular_values_": floats("components"),
         "reconstruction_error_": floats(),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TruncatedSVD":
@@ -210,5 +211,4 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
         return tags

@@ -96,11 +96,7 @@ class ChainFitting(DensityMixin, LimitedEstimator):
     _exact: ClassVar[bool] = True
     startprob_: Array = attribute()
     transmat_: Array = attribute()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+    _takes_gaps = True
 
     # What each kind of emission defines.
 

@@ -28,6 +28,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
 
     _objective_moves: ClassVar[str | None] = None
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _takes_sparse = True
 
     def _draw(self, source: Source) -> Generator[Any, Any, Any]:
         """Draw the map for the rows of `source` and return its state; yields requests as a solver does."""
@@ -92,6 +93,5 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -141,6 +141,7 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # One vector for regression, as in scikit-learn.
     _stored: ClassVar[dict[str, Stored]] = {"coef_": numbers("scores, columns | columns")}
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearEstimator":
@@ -286,7 +287,6 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         # Dual coordinate ascent runs in native code on rows in memory.
         if self.solver == "dual":
             tags.array_api_support = False

@@ -68,6 +68,7 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
     )
     warm_start: bool = parameter(Boolean(), default=False, doc="Whether to start from the last fit's solution.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    _takes_sparse = True
 
     @property
     def _takes_positive(self) -> bool:
@@ -170,7 +171,6 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.positive_only = self._takes_positive
         return tags
 

@@ -126,6 +126,7 @@ class Isomap(EigenMap):
         "_error": floats(),
         "_directions": floats("rows, components"),
     }
+    _takes_sparse = True
 
     @fitting
     @one_blas_thread()
@@ -249,7 +250,6 @@ class Isomap(EigenMap):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 

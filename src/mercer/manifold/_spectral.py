@@ -117,6 +117,7 @@ class SpectralEmbedding(EigenMap):
         "_reaches": floats("rows | none"),
         "n_neighbors_": integers(" | none", low=0),
     }
+    _takes_sparse = True
 
     @fitting
     @one_blas_thread()
@@ -230,7 +231,6 @@ class SpectralEmbedding(EigenMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_given
         return tags
 

@@ -156,6 +156,7 @@ class BernoulliMixture(MixtureModel):
         "weights_": floats("components"),
         "probabilities_": floats("components, columns"),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliMixture":
@@ -231,11 +232,6 @@ class BernoulliMixture(MixtureModel):
         weights, probabilities = (np.asarray(part, dtype=np.float64) for part in parts)
         theta = BernoulliComponents(weights, probabilities).natural()
         return Binarised(Expectation(theta, None, "linear"), self.binarize)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _n_parameters(self) -> int:
         k, d = self.probabilities_.shape

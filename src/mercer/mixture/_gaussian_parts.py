@@ -51,6 +51,7 @@ class GaussianParts(MixtureModel):
     means_: Array = attribute()
     covariances_: Array = attribute()
     precisions_cholesky_: Array = attribute()
+    _takes_gaps = True
 
     def _components(self) -> GaussianComponents:
         """Return the fitted components as NumPy arrays of float64."""
@@ -182,8 +183,3 @@ class GaussianParts(MixtureModel):
             setattr(other, name, value)
         other.n_features_in_ = means.shape[1]
         return other
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

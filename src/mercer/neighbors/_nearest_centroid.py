@@ -118,6 +118,7 @@ class NearestCentroid(JointScores, ClassModel):
     }
     _accepts_sparse: ClassVar[Any] = "csr"
     _objective_moves: ClassVar[str | None] = "down"
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NearestCentroid":
@@ -349,7 +350,6 @@ class NearestCentroid(JointScores, ClassModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         if self.metric == "manhattan":
             tags.array_api_support = False
         return tags

@@ -87,6 +87,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
         "var_": floats("columns | none"),
         "_seen": part("ColumnMomentSums"),
     }
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StandardScaler":
@@ -259,7 +260,6 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.input_tags.sparse = not self.with_mean
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -143,6 +143,7 @@ class TableEncoder(Basis):
     )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
@@ -398,6 +399,5 @@ class TableEncoder(Basis):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags

@@ -78,6 +78,7 @@ class RandomProjection(LinearMap, Estimator):
         "n_components_": size("components"),
         "inverse_components_": floats("columns, components"),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RandomProjection":
@@ -171,7 +172,6 @@ class RandomProjection(LinearMap, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
         return tags
 
 

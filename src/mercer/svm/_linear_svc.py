@@ -101,6 +101,7 @@ class LinearSVC(LinearDecision, LinearMachine):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
@@ -168,8 +169,3 @@ class LinearSVC(LinearDecision, LinearMachine):
 
     sparsify = LinearClassifier.sparsify
     densify = LinearClassifier.densify
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

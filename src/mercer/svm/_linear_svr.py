@@ -82,6 +82,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         "coef_": floats("columns"),
         "intercept_": floats("1"),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":
@@ -129,8 +130,3 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
             return rows @ self.coef_ + self.intercept_
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(lambda block: block.matmul(self.coef_) + self.intercept_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -114,6 +114,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         "categories_": members(labels("* | none"), "columns"),
         "tree_": part("MultiwayTree"),
     }
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MultiwayTreeClassifier":
@@ -264,11 +265,6 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     def _read(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return read_mixed_rows(self, X, self.categories_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 class _Growing:

@@ -95,6 +95,8 @@ class DecisionStump(ClassifierMixin, Estimator):
         "value_": floats("2, classes"),
         "error_": floats(),
     }
+    _takes_gaps = True
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionStump":
@@ -234,10 +236,8 @@ class DecisionStump(ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         # One split cannot tell three classes apart.
         tags.classifier_tags.poor_score = True
-        tags.input_tags.sparse = True
         return tags
 
 

@@ -113,6 +113,8 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         "tree_": part("BinaryTree"),
         "max_features_": integers(low=0),
     }
+    _takes_sparse = True
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
@@ -315,12 +317,6 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _grow_or_stop(growth: Growth, n_classes: Array) -> tuple[BinaryTree, GrowthInterrupt | None]:

@@ -82,6 +82,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     fit_intercept: bool = attribute()
     coef_: np.ndarray = attribute()
     intercept_: Any = attribute()
+    _takes_sparse = True
 
     def _check_structure(self) -> None:
         if "coef_" in vars(self) and self.coef_.ndim == 1 and np.size(self.intercept_) != 1:
@@ -163,8 +164,3 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         if isinstance(outcome.state, LinearState) and outcome.interrupt is None:
             outcome.converged, outcome.reason = True, "converged"
             self.converged_ = True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

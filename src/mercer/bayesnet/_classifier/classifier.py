@@ -119,6 +119,7 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         "coding_": part("TableCoding"),
         "_scores": part("BlanketScores"),
     }
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesNetClassifier":
@@ -325,6 +326,5 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags

@@ -150,6 +150,7 @@ class BayesNetLearner(Estimator):
         "states_": members(part("ColumnStates"), "columns"),
         "_undirected": members(members(texts(), "2")),
     }
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesNetLearner":
@@ -329,6 +330,5 @@ class BayesNetLearner(Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags

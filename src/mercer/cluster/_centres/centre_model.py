@@ -40,6 +40,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _absences: ClassVar[dict[str, str]] = {
         "labels_": "labels_ is kept only of rows in memory or on a device; call predict with the rows to be labelled."
     }
+    _takes_sparse = True
 
     def _check_structure(self) -> None:
         if not len(vars(self).get("cluster_centers_", "-")):
@@ -145,7 +146,6 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -255,6 +255,7 @@ class SoftKMeans(CentreModel):
     }
     # The free energy falls at each temperature, and rises from one to the next.
     _objective_moves: ClassVar[str | None] = None
+    _takes_sparse = False
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SoftKMeans":
@@ -306,8 +307,3 @@ class SoftKMeans(CentreModel):
         centres = np.asarray(to_numpy(self.cluster_centers_), dtype=np.float64)
         beta = float(to_numpy(self.betas_)[-1]) if beta is None else float(beta)
         return source.map(source.send(_Shares(Softness(beta, centres.mean(axis=0), 0.0).expectation(centres))))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags

@@ -145,6 +145,7 @@ class DBSCAN(ClusterMixin, Estimator):
     labels_: Array = attribute()
     components_: Array = attribute()
     core_sample_indices_: Array = attribute()
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DBSCAN":
@@ -201,7 +202,6 @@ class DBSCAN(ClusterMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.sparse = True
         return tags
 
 

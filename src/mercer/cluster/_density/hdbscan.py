@@ -209,6 +209,7 @@ class HDBSCAN(ClusterMixin, Estimator):
     single_linkage_tree_: Array = attribute()
     core_distances_: Array = attribute()
     _fit_rows: Array = attribute()
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "HDBSCAN":
@@ -351,7 +352,6 @@ class HDBSCAN(ClusterMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = not self._is_precomputed()
         tags.input_tags.pairwise = self._is_precomputed()
         return tags

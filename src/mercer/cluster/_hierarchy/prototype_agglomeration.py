@@ -107,6 +107,7 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PrototypeAgglomeration":
@@ -201,11 +202,6 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     def _label(self, dtype: Any = None) -> "_NearestPrototype":
         prototypes = self.prototypes_ if dtype is None else self.prototypes_.astype(dtype, copy=False)
         return _NearestPrototype(Centres(prototypes), self.prototype_labels_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 @dataclass(frozen=True, eq=False)

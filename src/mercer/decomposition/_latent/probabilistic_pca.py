@@ -112,6 +112,7 @@ class ProbabilisticPCA(LatentGaussian):
         "noise_variance_": floats(),
         "n_components_": size("components"),
     }
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ProbabilisticPCA":
@@ -318,8 +319,3 @@ class ProbabilisticPCA(LatentGaussian):
             logs = complete_factors(block.X.astype(np.float64), self._parameters_of_fit())[2]
             return logs.astype(block.X.dtype)
         return super()._log_densities(block)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -56,6 +56,7 @@ class FactorModel(LinearMap, LimitedEstimator):
         "n_components_": size("components"),
         "reconstruction_err_": floats(),
     }
+    _takes_sparse = True
 
     def transform(self, X: Any) -> Array:
         """Find the nonnegative weights of the components in new rows.
@@ -109,6 +110,5 @@ class FactorModel(LinearMap, LimitedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

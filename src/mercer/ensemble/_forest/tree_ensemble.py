@@ -22,6 +22,8 @@ class TreeEnsemble(Estimator):
     # How a split is found: "best" searches all thresholds, "random" draws one for each feature.
     splitter: ClassVar[str] = "best"
     estimators_: Any = attribute()
+    _takes_sparse = True
+    _takes_gaps = True
 
     def _check_structure(self) -> None:
         # Gradient boosting keeps its trees in `_members`; `estimators_` is a view of them there.
@@ -52,9 +54,3 @@ class TreeEnsemble(Estimator):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.estimators_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags

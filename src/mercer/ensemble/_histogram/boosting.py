@@ -56,6 +56,7 @@ class HistBoosting(HistParameters):
         )
     }
     _stored = BOOSTING
+    _takes_gaps = True
 
     @fitting
     def fit(
@@ -325,11 +326,6 @@ class HistBoosting(HistParameters):
             inner = tree.left > 0
             np.add.at(total, tree.feature[inner], tree.gain[inner])
         return total / total.sum() if total.any() else total
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def check_validation(subject: str, validation: tuple[Any, Any, Any], early_stopping: Any) -> None:

@@ -136,6 +136,8 @@ class IsolationForest(Detector, Estimator):
         "_seeds": integers("*, *", low=0),
         "trees_": part("IsolationTrees"),
     }
+    _takes_sparse = True
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -304,12 +306,6 @@ class IsolationForest(Detector, Estimator):
                 stacklevel=6,
             )
         return min(int(self.max_samples), n)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _read_weights(source: Source) -> Array:

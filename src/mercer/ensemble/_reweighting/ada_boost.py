@@ -139,6 +139,8 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
         "estimator_errors_": floats("members"),
         "stopped_by_": texts(),
     }
+    _takes_sparse = True
+    _takes_gaps = True
 
     @fitting
     def fit(
@@ -306,7 +308,6 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         if isinstance(self.estimator, BaseEstimator):
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags

@@ -176,6 +176,7 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "estimator_errors_": floats("members"),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AdaBoostRegressor":
@@ -285,7 +286,6 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         base = self._make_base()
         tags.input_tags.allow_nan = isinstance(base, BaseEstimator) and get_tags(base).input_tags.allow_nan
         return tags

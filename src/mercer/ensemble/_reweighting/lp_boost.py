@@ -249,6 +249,8 @@ class LPBoostClassifier(BoostedVotes, LimitedEstimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "row_weight_": floats("rows"),
     }
+    _takes_sparse = True
+    _takes_gaps = True
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LPBoostClassifier":
@@ -296,8 +298,3 @@ class LPBoostClassifier(BoostedVotes, LimitedEstimator):
             "row_weight_": state.row_weight,
             "_packed": StumpVotes.pack(stumps, votes),
         }
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags

@@ -136,6 +136,7 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         "emission_": part("BaseEstimator"),
         "log_likelihood_": floats(),
     }
+    _takes_gaps = True
 
     def _check_structure(self) -> None:
         state = vars(self)
@@ -158,7 +159,6 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         if self.emission is not None:
             tags.input_tags = self.emission.__sklearn_tags__().input_tags
         return tags

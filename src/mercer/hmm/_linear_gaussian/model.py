@@ -134,11 +134,7 @@ class LinearGaussianModel(StateSpaceInference):
         "observation_control_": floats("columns, controls"),
         "log_likelihood_": floats(),
     }
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+    _takes_gaps = True
 
     @classmethod
     def local_level(cls, **options: Any) -> "LinearGaussianModel":

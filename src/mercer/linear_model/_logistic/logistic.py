@@ -163,6 +163,7 @@ class LogisticRegression(LinearClassifier, Inferring):
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
@@ -287,7 +288,6 @@ class LogisticRegression(LinearClassifier, Inferring):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         if self.solver in ("sag", "saga") or self.dual:
             tags.array_api_support = False
         if self.solver == "liblinear":

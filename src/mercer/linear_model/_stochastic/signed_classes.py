@@ -49,6 +49,7 @@ class SignedClassifier(LinearDecision):
         "_multilabel": flags(),
         "_is_binary": flags(),
     }
+    _takes_sparse = True
 
     def _open_signed(self, X: Any, y: Any, sample_weight: Any, accept_sparse: Any) -> tuple[Source, Any, np.ndarray]:
         """Open rows with signs for targets; return them, the labels as a scorer knows them, and the classes."""
@@ -93,7 +94,6 @@ class SignedClassifier(LinearDecision):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
 

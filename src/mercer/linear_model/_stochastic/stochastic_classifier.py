@@ -35,6 +35,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
         after="n_iter_no_change",
         doc='Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.',
     )
+    _takes_sparse = True
 
     @fitting
     def fit(
@@ -179,11 +180,6 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         return None if source.y is None else given["classes_"][source.y.astype(np.int64)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 @dataclass(frozen=True, eq=False)

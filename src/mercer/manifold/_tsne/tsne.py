@@ -205,6 +205,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "kl_divergence_": floats(),
     }
     _check_structure = check_map
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TSNE":
@@ -357,7 +358,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.metric)
         # Maps are float32 whatever the rows are, as in scikit-learn.
         tags.transformer_tags.preserves_dtype = []

@@ -109,7 +109,7 @@ class RowsModel(Estimator):
             )
         rows: Any = vars(self).get("_fit_X")
         values = rows.data if is_sparse_matrix(rows) else rows
-        if values is not None and not self._allows_nan and not is_on_device(rows) and not np.isfinite(values).all():
+        if values is not None and not self._takes_gaps and not is_on_device(rows) and not np.isfinite(values).all():
             raise ModelFileError(f"{type(self).__name__}._fit_X must be finite; the file has NaN or infinity.")
 
     @property
@@ -123,11 +123,11 @@ class RowsModel(Estimator):
         return isinstance(name, str) and name in ("l2", "euclidean") and not set(self.metric_params or ()) - {"p"}
 
     @property
-    def _allows_nan(self) -> bool:
+    def _takes_gaps(self) -> bool:  # type: ignore[override]
         return isinstance(self.metric, str) and self.metric == "nan_euclidean"
 
     @property
-    def _takes_sparse(self) -> bool:
+    def _takes_sparse(self) -> bool:  # type: ignore[override]
         """Whether the metric can compare sparse rows."""
         if not isinstance(self.metric, str) or self._is_precomputed:
             return True
@@ -145,7 +145,7 @@ class RowsModel(Estimator):
         elif hasattr(X, "query_radius") and hasattr(X, "data"):
             # A tree of scikit-learn, whose rows are taken.
             X = np.asarray(X.data)
-        if self._allows_nan:
+        if self._takes_gaps:
             options["ensure_all_finite"] = False
         return self._open(X, y, sample_weight, accept_sparse="csr", **options)
 
@@ -288,7 +288,7 @@ class RowsModel(Estimator):
         check_is_fitted(self)
         if X is None:
             return self._send(answer(None, self._threads()))
-        options: dict[str, Any] = {"ensure_all_finite": False} if self._allows_nan else {}
+        options: dict[str, Any] = {"ensure_all_finite": False} if self._takes_gaps else {}
         source = open_new_rows(self, X, accept_sparse="csr", **options)
         if source.place == "device":
             return self._send(answer(source.whole(), 1))
@@ -334,10 +334,8 @@ class RowsModel(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.positive_only = self._is_precomputed
-        tags.input_tags.allow_nan = self._allows_nan
         # The search on a device knows the Euclidean distance only.
         if "device" in tags.places and not self._is_euclidean:
             tags.places, tags.array_api_support = tuple(place for place in tags.places if place != "device"), False

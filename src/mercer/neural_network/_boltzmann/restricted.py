@@ -139,6 +139,7 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
         "h_samples_": floats("*, components"),
         "_chains_state": members(numbers("*, * | * | ")),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliRBM":
@@ -262,6 +263,5 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
