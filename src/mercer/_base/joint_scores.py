@@ -23,7 +23,7 @@ class JointScores(ClassifierMixin):
     """Predictions of a fitted model whose :meth:`_scorer` gives log p(x | class) + log P(class), block by block."""
 
     classes_: Any
-    _accepts_sparse: ClassVar[Any] = False
+    _takes_sparse: ClassVar[bool]
 
     def _scorer(self) -> Any:
         """Return a picklable function from a block to scores of shape (n, n_classes)."""
@@ -106,7 +106,7 @@ class JointScores(ClassifierMixin):
         if place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
         self._check_fitted()
-        options = {"accept_sparse": self._accepts_sparse}
+        options = {"accept_sparse": "csr" if self._takes_sparse else False}
         source = self._open(X, y, sample_weight, targets="labels", reset=False, **options)  # type: ignore[attr-defined]
         predicted = ScoredRows(self._judge(), LargestScore(self.classes_, self._log_priors()))
         return source.reduce(Hits(predicted)) / source.total_weight()
@@ -123,7 +123,7 @@ class JointScores(ClassifierMixin):
             scorer = self._scorer()
         if (rows := few_rows(self, X)) is not None:
             return ScoredRows(scorer, function)(DenseBlock(rows, 0))
-        source = open_new_rows(self, X, accept_sparse=self._accepts_sparse, logarithms=True)
+        source = open_new_rows(self, X, accept_sparse="csr" if self._takes_sparse else False, logarithms=True)
         return source.map(ScoredRows(scorer, function))
 
 

@@ -63,12 +63,6 @@ class EllipticEnvelope(Detector, MinCovDet):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, at least two.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
         """
         self._fit(X)
         return self
@@ -78,17 +72,7 @@ class EllipticEnvelope(Detector, MinCovDet):
         return attributes | {"offset_": find_offset(-attributes["dist_"], self.contamination)}
 
     def score_samples(self, X: Any) -> Any:
-        """Return minus the squared distance of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return minus the squared distance of each row."""
         return -self.mahalanobis(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]
@@ -96,16 +80,10 @@ class EllipticEnvelope(Detector, MinCovDet):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,) or None, default=None
             1 for usual rows, -1 for outliers.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of labels.
-
-        Returns
-        -------
-        float
         """
         if y is None:
             return MinCovDet.score(self, X)

@@ -96,22 +96,7 @@ class CovarianceEstimator(Estimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CovarianceEstimator":
-        """Estimate mean and covariance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Estimate mean and covariance."""
         source = self._open(X, None, sample_weight)
         purpose = f"the covariance of {source.n_features} columns"
         # Six d x d matrices of float64, among them sums, covariance, eigenvectors and precision.
@@ -129,10 +114,6 @@ class CovarianceEstimator(Estimator):
         ----------
         X : array-like of shape (n_samples, n_features), or rows in any other place
             Rows; read once, and not kept.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
 
         Returns
         -------
@@ -213,8 +194,6 @@ class CovarianceEstimator(Estimator):
         ----------
         X_test : array-like of shape (n_samples, n_features), or rows in any other place
             Rows.
-        y : None
-            Ignored.
 
         Returns
         -------
@@ -230,11 +209,6 @@ class CovarianceEstimator(Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """Compute the log-density of each row under the Gaussian of this mean and covariance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
 
         Returns
         -------

@@ -136,13 +136,6 @@ class MinCovDet(CovarianceEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, at least two.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._fit(X)
         return self

@@ -171,12 +171,6 @@ class CCA(LatentRegressor):
             Rows of the first table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Rows of the second table.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        self : CCA
         """
         source = self._open_tables(X, y, sample_weight)
         outcome = self._learn(source)

@@ -139,10 +139,6 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Rows of the first table.
         y : array-like of shape (n,) or (n, q)
             Rows of the second table.
-
-        Returns
-        -------
-        self : KernelCCA
         """
         if self._is_precomputed and self.y_kernel is None:
             raise UnsupportedError(
@@ -237,10 +233,6 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         ----------
         X, y
             Rows; those that the model was not fitted to give an honest estimate.
-
-        Returns
-        -------
-        float
         """
         check_is_fitted(self)
         return float(np.mean(correlate_scores(*self.transform(X, y))))

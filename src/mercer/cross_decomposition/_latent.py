@@ -141,8 +141,6 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Rows of the second table.
         copy : bool, default=True
@@ -214,10 +212,6 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
         ----------
         X, y
             As ``measure_correlations`` takes them.
-
-        Returns
-        -------
-        float
         """
         return float(np.mean(self.measure_correlations(X, y)))
 
@@ -315,8 +309,6 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         copy : bool, default=True
             Has no effect: nothing is overwritten.
 
@@ -335,21 +327,7 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
         return values[:, 0] if self._predict_1d else values
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination of the predictions, R^2 = 1 - RSS / TSS, averaged over targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
-
-        Returns
-        -------
-        float
-        """
+        """Return the coefficient of determination of the predictions, R^2 = 1 - RSS / TSS, averaged over targets."""
         if place_of(X, y) == "memory":
             return RegressorMixin.score(self, X, y, sample_weight)
         check_is_fitted(self)

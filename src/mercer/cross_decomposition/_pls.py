@@ -99,21 +99,7 @@ class PLSRegression(_Deflating):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSRegression":
-        """Find the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        self : PLSRegression
-        """
+        """Find the components."""
         source = self._open_tables(X, y, sample_weight)
         outcome = self._learn(source)
         self._conclude(outcome)
@@ -211,12 +197,6 @@ class PLSCanonical(_Deflating):
             Rows of the first table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Rows of the second table.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        self : PLSCanonical
         """
         source = self._open_tables(X, y, sample_weight)
         outcome = self._learn(source)

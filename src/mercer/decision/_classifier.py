@@ -130,14 +130,6 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : DecisionClassifier
         """
         begun = time.perf_counter()
         check_wrapped_place(self, X, y)
@@ -160,17 +152,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict class probabilities, corrected for the priors where they are given.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Predict class probabilities, corrected for the priors where they are given."""
         # Asking scikit-learn whether a model is fitted takes longer than a prediction for one row.
         if "estimator_" not in vars(self):
             check_is_fitted(self)
@@ -205,8 +187,6 @@ class DecisionClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
         costs : array-like of shape (n_samples, n_actions, n_classes) or None, default=None
             Costs of each row; None takes those of the estimator.
 
@@ -223,19 +203,8 @@ class DecisionClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            True labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
         costs : array-like of shape (n_samples, n_actions, n_classes) or None, default=None
             Costs of each row; None takes those of the estimator.
-
-        Returns
-        -------
-        float
-            Greater is better.
         """
         action = self.expected_costs(X, costs).argmin(axis=1)
         y = column_or_1d(y)

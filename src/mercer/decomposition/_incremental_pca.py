@@ -248,20 +248,7 @@ class IncrementalPCA(Projection, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "IncrementalPCA":
-        """Forget what was seen, and take `X` batch by batch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        IncrementalPCA
-            The fitted estimator.
-        """
+        """Forget what was seen, and take `X` batch by batch."""
         source = self._open(X, accept_sparse="csr")
         size = self.batch_size or 5 * source.n_features
         empty = _nothing_seen(source.n_features, source.host_dtype)
@@ -285,15 +272,8 @@ class IncrementalPCA(Projection, LimitedEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-        y : None
-            Ignored.
         check_input : bool, default=True
             Whether to check `X`; False for a float array that has been checked before.
-
-        Returns
-        -------
-        IncrementalPCA
-            The fitted estimator.
         """
         seen = self.__dict__.get("components_") is not None
         if is_sparse_matrix(X):

@@ -153,12 +153,6 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
         """
         if self.fit_inverse_transform and self._is_precomputed:
             raise UnsupportedError(
@@ -270,10 +264,6 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         axes, offset = self._axes()
@@ -288,29 +278,14 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-        y : None, ignored; there for pipelines
         **params : dict
             Passed to ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
         """
         self.fit(X, **params)
         return self.eigenvectors_ * np.sqrt(self.eigenvalues_)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return rows whose components are about `X`: kernel ridge regression from components to rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_components)
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-        """
+        """Return rows whose components are about `X`: kernel ridge regression from components to rows."""
         check_is_fitted(self)
         if not self.fit_inverse_transform or not hasattr(self, "dual_coef_"):
             raise NotFittedError(

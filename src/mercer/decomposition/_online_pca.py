@@ -121,20 +121,7 @@ class OnlinePCA(LinearMap, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "OnlinePCA":
-        """Forget what was seen, and follow the rows of `X` in their order.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        OnlinePCA
-            The fitted estimator.
-        """
+        """Forget what was seen, and follow the rows of `X` in their order."""
         source = self._open(X)
         first = self._first_axes(source)
         fitted = partial(self._attributes_of, dtype=source.host_dtype)
@@ -145,20 +132,7 @@ class OnlinePCA(LinearMap, LimitedEstimator):
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None) -> "OnlinePCA":
-        """Follow more rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        OnlinePCA
-            The fitted estimator.
-        """
+        """Follow more rows."""
         seen = "components_" in vars(self)
         source = self._open(X, reset=not seen)
         if seen:

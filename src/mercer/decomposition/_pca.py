@@ -152,25 +152,11 @@ class PCA(Projection, LimitedEstimator):
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":
-        """Find the components of `X`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        PCA
-            The fitted estimator.
-        """
+        """Find the components of `X`."""
         forget_batches(self)
         # The solver's first pass sees NaN and infinity in its sums, so that no pass of its own looks for them.
         source = self._open(X, sample_weight=sample_weight, accept_sparse=self._accept(X), ensure_all_finite=False)
@@ -188,15 +174,6 @@ class PCA(Projection, LimitedEstimator):
         ``svd_solver="covariance_eigh"`` to all rows together, to rounding; nothing is cut off as in
         :class:`IncrementalPCA`. A batch is read once and not kept; d x d sums are. Parameters may change between calls.
         ``fit`` forgets all batches, and keeps nothing that a later batch could be added to.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
 
         Returns
         -------

@@ -135,20 +135,7 @@ class RobustPCA(LinearMap, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RobustPCA":
-        """Split the rows into low rank and gross errors.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        RobustPCA
-            The fitted estimator.
-        """
+        """Split the rows into low rank and gross errors."""
         source = self._open(X)
         n, d = source.n_rows, source.n_features
         if self.n_components is not None and self.n_components > min(n, d):

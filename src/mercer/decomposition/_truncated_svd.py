@@ -115,22 +115,7 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TruncatedSVD":
-        """Find the leading singular vectors of `X`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        TruncatedSVD
-            The fitted estimator.
-        """
+        """Find the leading singular vectors of `X`."""
         options = {"accept_sparse": "csr", "ensure_all_finite": False, "ensure_min_features": 2}
         source = self._open(X, sample_weight=sample_weight, **options)
         task = self._task(source)
@@ -190,22 +175,7 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
         }
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Find the components and return the scores of the same rows: ``fit(X).transform(X)``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Scores.
-        """
+        """Find the components and return the scores of the same rows: ``fit(X).transform(X)``."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def __sklearn_tags__(self) -> Any:

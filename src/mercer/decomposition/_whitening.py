@@ -100,22 +100,7 @@ class Whitening(LinearMap, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Whitening":
-        """Find the map for the covariance of `X`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        Whitening
-            The fitted transformer.
-        """
+        """Find the map for the covariance of `X`."""
         forget_batches(self)
         self._learn(self._open(X, sample_weight=sample_weight))
         return self
@@ -128,15 +113,6 @@ class Whitening(LinearMap, LimitedEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), or rows in any other place
             Rows; read once, and not kept.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        Whitening
-            The fitted transformer.
         """
         self._learn(open_batch(self, X, None, sample_weight))
         return self

@@ -134,22 +134,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ClassConditionalClassifier":
-        """Fit a density to the rows of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in a file or stream
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Fit a density to the rows of each class."""
         self._learn(X, y, sample_weight, None, None)
         return self
 
@@ -162,19 +147,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or rows in a file or stream
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
         classes : array-like of shape (n_classes,) or None, default=None
             All labels there will be; needed in the first call, whose rows must be of every class.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         seen = vars(self).get("_state")
         if seen is None and classes is None:
@@ -225,11 +199,6 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Return log P_k + log p(x | k) for each row and class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

@@ -33,17 +33,8 @@ class GaussianClasses(ClassModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._check_solver()
         self._learn(X, y, self._weigh_classes(y, sample_weight))
@@ -56,14 +47,8 @@ class GaussianClasses(ClassModel):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Labels.
-        classes : array-like of shape (n_classes,) or None, default=None
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
 
         Returns
         -------

@@ -121,12 +121,6 @@ class KernelDiscriminantAnalysis(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         check_labels(source.y)
@@ -213,10 +207,6 @@ class KernelDiscriminantAnalysis(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         if (rows := few_rows(self, X)) is not None:
             return self._sum().of_rows(rows)

@@ -214,11 +214,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def transform(self, X: Any) -> Any:
         """Project rows to the axes that separate the classes best.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
         Returns
         -------
         ndarray of shape (n_samples, n_components)

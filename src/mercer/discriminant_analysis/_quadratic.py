@@ -219,11 +219,6 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     def decision_function(self, X: Any) -> Any:
         """Return the scores of each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)

@@ -186,30 +186,12 @@ class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : ModelAveragingRegressor
         """
         check_wrapped_place(self, X, y)
         return self._fit_members(X, column_or_1d(y, warn=True, dtype=np.float64), sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the average of the members' predictions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the average of the members' predictions."""
         return self._average("predict", X)
 
     def _log_likelihood(self, member: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
@@ -292,14 +274,6 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : ModelAveragingClassifier
         """
         check_wrapped_place(self, X, y)
         y = column_or_1d(y, warn=True)
@@ -309,31 +283,11 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         return self._fit_members(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the average of the members' class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the average of the members' class probabilities."""
         return self._average("predict_proba", X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label of the highest average probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the label of the highest average probability."""
         highest = self.predict_proba(X).argmax(axis=1)
         return self.classes_[highest]
 

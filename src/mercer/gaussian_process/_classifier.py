@@ -164,16 +164,10 @@ class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Labels of two classes or more.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : GaussianProcessClassifier
         """
         if isinstance(self.kernel, CompoundKernel):
             raise ParameterError("kernel cannot be a CompoundKernel")
@@ -296,18 +290,7 @@ class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
         return self.models_[0] if len(self.models_) == 1 else self.models_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy: the share of rows whose predicted class is their own.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-        """
+        """Return the accuracy: the share of rows whose predicted class is their own."""
         if place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
         source = self._open(X, y, sample_weight, targets="labels", reset=False)
@@ -383,16 +366,7 @@ class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
         return make_default_kernel(fixed=True) if self.kernel is None else self.kernel
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
+        """Predict the class of each row."""
         xp, rows, _ = self._read_rows(X)
         if self.n_classes_ == 2:
             mean, _ = self._predict_latent(xp, rows, 0, variance=False)
@@ -404,16 +378,7 @@ class GaussianProcessClassifier(ClassifierMixin, EvidenceModel, Estimator):
         return xp.take(self.classes_, chosen, axis=0)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """Return the probability of each class."""
         xp, rows, dtype = self._read_rows(X)
         if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
             raise UnsupportedError(

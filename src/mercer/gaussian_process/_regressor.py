@@ -204,16 +204,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceModel, 
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights: how often a row was seen, with noise of its own each time.
-
-        Returns
-        -------
-        self : GaussianProcessRegressor
         """
         kernel = make_default_kernel() if self.kernel is None else self.kernel
         source, rows = self._open_process(X, y, sample_weight, kernel, "numbers")
@@ -343,18 +335,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceModel, 
         return tags
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination of the means, averaged over targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-        """
+        """Return the coefficient of determination of the means, averaged over targets."""
         if place_of(X, y) == "memory":
             return float(super().score(X, y, sample_weight))
         weight = None if sample_weight is None else to_numpy(sample_weight)
@@ -401,7 +382,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceModel, 
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
             Whether to return standard deviations too. They include white noise of the kernel, not ``alpha``.
         return_cov : bool, default=False

@@ -150,10 +150,6 @@ class ChainFitting(DensityMixin, LimitedEstimator):
             frame or in a Parquet, Arrow or CSV file.
         states : array-like of int of shape (n_steps,), default=None
             The states, where they are known: parameters are then relative frequencies, without iteration.
-
-        Returns
-        -------
-        self
         """
         source, plan = self._open_sequences(X, y, lengths, groups, sequence_weight, reset=True)
         self._check_letters()

@@ -206,10 +206,6 @@ class HiddenMarkovModel(StepwiseFitting):
             Except that integers which sum to the number of rows are read as `lengths`.
         lengths : array-like of int, default=None
         groups : array-like or str, default=None
-
-        Returns
-        -------
-        log_likelihood : float
         """
         chain = self._chain()
         new = self._read(chain, X, y, lengths, groups)

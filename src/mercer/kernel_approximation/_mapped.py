@@ -40,19 +40,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "FeatureMap":
-        """Draw the map.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Rows.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
-        """
+        """Draw the map."""
         source = self._open(X, accept_sparse="csr")
         outcome = self._drive(lambda start: self._solver(source), source)
         if outcome.interrupt is None:
@@ -67,17 +55,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
         return Solution(state, True, certificate)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Map rows to features.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, d)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-        """
+        """Map rows to features."""
         check_is_fitted(self)
         if (rows := few_rows(self, X)) is not None:
             return self._map(ready=True).of_rows(rows)

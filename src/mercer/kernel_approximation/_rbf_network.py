@@ -283,15 +283,8 @@ class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,), default=None
         unlabelled : array-like of shape (m, d), default=None
             Rows without targets, for the centres.
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, y, sample_weight, targets="numbers")
         targets = np.asarray(source.y, dtype=np.float64).reshape(len(source.y), -1)
@@ -328,15 +321,8 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
         unlabelled : array-like of shape (m, d), default=None
             Rows without labels, for the centres.
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, y, sample_weight, targets="labels")
         check_labels(source.y)

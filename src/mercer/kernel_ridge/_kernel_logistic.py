@@ -121,12 +121,6 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         rows = source.whole()
@@ -210,10 +204,6 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
         """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores

@@ -133,12 +133,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
-        y : array-like of shape (n,) or (n, n_targets)
         sample_weight : float or array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         sparse = False if self.solver == "falkon" else "csr"
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse=sparse)
@@ -245,10 +240,6 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
-
-        Returns
-        -------
-        y : ndarray of shape (m,) or (m, n_targets)
         """
         if (rows := few_rows(self, X)) is not None:
             return self._make_sum(ready=True).of_rows(rows)
@@ -261,12 +252,6 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, d), or rows in any other place
-        y : array-like of shape (m,) or (m, n_targets)
-        sample_weight : array-like of shape (m,), default=None
-
-        Returns
-        -------
-        float
         """
         if place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)

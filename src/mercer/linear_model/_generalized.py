@@ -149,16 +149,8 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Numbers or labels, as the loss asks.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : GeneralizedLinearEstimator
         """
         loss, attributes, source = self._open_targets(X, y, sample_weight)
         penalty = find_named_penalty(self, source.n_features)
@@ -220,11 +212,6 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
     def predict(self, X: Any) -> Any:
         """Predict the expected target, or the label, of each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            The rows.
-
         Returns
         -------
         ndarray of shape (n_samples,)
@@ -242,16 +229,8 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
-
-        Returns
-        -------
-        float
         """
         from sklearn.metrics import r2_score
 

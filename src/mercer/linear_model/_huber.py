@@ -99,16 +99,8 @@ class HuberRegressor(SingleTarget, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : HuberRegressor
         """
         source = self._open_single(X, y, sample_weight)
         n_bytes = 16.0 * source.n_features**2 * (1 + source.threads)

@@ -96,16 +96,8 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : QuantileRegressor
         """
         self._check_solver()
         source = self._open_single(X, y, sample_weight)

@@ -83,16 +83,8 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
         """
         loss = self._find_loss()
         source = self._open_single(X, y, sample_weight)
@@ -121,11 +113,6 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Predict the mean of the target of each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -141,12 +128,8 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,)
             Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
 
         Returns
         -------

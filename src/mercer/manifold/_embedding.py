@@ -70,12 +70,6 @@ class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X : array-like
             As ``fit`` takes it.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
         """
         return self.fit(X).embedding_  # type: ignore[attr-defined]
 

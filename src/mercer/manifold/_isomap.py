@@ -138,12 +138,6 @@ class Isomap(EigenMap):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or (n_samples, n_samples) with
             ``metric="precomputed"``
             Rows, or distances; sparse ones are a graph of neighbours.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self : Isomap
         """
         if (self.n_neighbors is None) == (self.radius is None):
             raise ParameterError(
@@ -217,10 +211,6 @@ class Isomap(EigenMap):
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         rows = check_new_rows(self, X, accept_sparse="csr")

@@ -112,19 +112,7 @@ class LocallyLinearEmbedding(EigenMap):
     @fitting
     @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> "LocallyLinearEmbedding":
-        """Find the coordinates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self : LocallyLinearEmbedding
-        """
+        """Find the coordinates."""
         source = self._open(X)
         rows = source.whole()
         if self.n_components > rows.shape[1]:
@@ -179,10 +167,6 @@ class LocallyLinearEmbedding(EigenMap):
         ----------
         X : array-like of shape (m, n_features)
             Rows; one that equals a row of the fit gets its coordinates.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         rows = np.ascontiguousarray(check_new_rows(self, X), dtype=np.float64)

@@ -129,12 +129,6 @@ class SpectralEmbedding(EigenMap):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or (n_samples, n_samples) for given affinities
             or distances
             Rows, affinities or distances.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self : SpectralEmbedding
         """
         _refuse_multigrid("SpectralEmbedding", self.eigen_solver)
         source = self._open(X, accept_sparse="csr", ensure_min_samples=2)
@@ -188,10 +182,6 @@ class SpectralEmbedding(EigenMap):
         ----------
         X : array-like of shape (m, n_features)
             Rows; one that equals a row of the fit is not counted as alike to it, as in the fit.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         if self._is_given or callable(self.affinity):

@@ -166,12 +166,6 @@ class BernoulliMixture(MixtureModel):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or rows in any other place
             Zeros and ones.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         self._check_enough_rows(source)

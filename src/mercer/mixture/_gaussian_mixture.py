@@ -166,12 +166,6 @@ class GaussianMixture(GaussianParts):
         ----------
         X : array-like of shape (n_samples, n_features), or rows in any other place
             NaN are missing entries.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
         """
         goes_on = self.warm_start and hasattr(self, "converged_") and hasattr(self, "means_")
         source = self._open(X, None, sample_weight, ensure_all_finite=False, ensure_min_samples=2)
@@ -204,12 +198,6 @@ class GaussianMixture(GaussianParts):
         The batch is shared out by the components so far, and the moments of what each receives are averaged with those
         of all batches before; the t-th batch counts t^-0.6 (Cappe and Moulines, 2009). The rows of a ``fit`` are one
         batch.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------

@@ -147,10 +147,6 @@ class MixtureModel(DensityMixin, LimitedEstimator):
     def predict(self, X: Any) -> Array:
         """Return the most probable component of each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-
         Returns
         -------
         labels : array of shape (n_samples,)
@@ -160,10 +156,6 @@ class MixtureModel(DensityMixin, LimitedEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Return the responsibility of each component for each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-
         Returns
         -------
         resp : array of shape (n_samples, n_components)
@@ -172,16 +164,7 @@ class MixtureModel(DensityMixin, LimitedEstimator):
         return self._values(X, "share")
 
     def score_samples(self, X: Any) -> Array:
-        """Return the log density of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-
-        Returns
-        -------
-        log_density : array of shape (n_samples,)
-        """
+        """Return the log density of each row."""
         return self._values(X, "density")
 
     def logpdf(self, X: Any) -> Array:
@@ -241,18 +224,7 @@ class MixtureModel(DensityMixin, LimitedEstimator):
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log density of the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        log_density : float
-        """
+        """Return the mean log density of the rows."""
         return self._sums(X, sample_weight).mean
 
     def _sums(self, X: Any, sample_weight: Any = None) -> DensitySums:

@@ -87,7 +87,7 @@ class CategoricalNB(DiscreteNB):
         "feature_log_prob_": members(floats("classes, *"), "columns"),
         "_scores": part("CategoryScores"),
     }
-    _accepts_sparse: ClassVar[Any] = False
+    _takes_sparse = False
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_classifiers_one_label_sample_weights"),
         "the check gives fractions for categories, which are an error and not cut off",

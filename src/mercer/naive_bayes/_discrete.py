@@ -55,7 +55,7 @@ class DiscreteNB(NaiveBayes):
         doc="Priors in the order of the sorted labels; None leaves it to `fit_prior`.",
     )
 
-    _accepts_sparse: ClassVar[Any] = "csr"
+    _takes_sparse = True
     class_log_prior_: Any = attribute()
     feature_log_prob_: Any = attribute()
     # Whether columns are counts, which cannot be negative.
@@ -146,7 +146,6 @@ class DiscreteNB(NaiveBayes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._accepts_sparse is not False
         tags.input_tags.positive_only = self._counts_rows
         tags.classifier_tags.poor_score = True
         return tags

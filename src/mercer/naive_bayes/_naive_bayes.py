@@ -18,46 +18,16 @@ class NaiveBayes(JointScores, ClassModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NaiveBayes":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._learn(X, y, sample_weight, accept_sparse=self._accepts_sparse)
+        """Fit the model."""
+        self._learn(X, y, sample_weight, accept_sparse="csr" if self._takes_sparse else False)
         return self
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "NaiveBayes":
-        """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,) or None, default=None
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._learn(X, y, sample_weight, partial=True, classes=classes, accept_sparse=self._accepts_sparse)
+        """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all."""
+        self._learn(
+            X, y, sample_weight, partial=True, classes=classes, accept_sparse="csr" if self._takes_sparse else False
+        )
         return self
 
     def _log_priors(self) -> Any:

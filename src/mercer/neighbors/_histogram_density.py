@@ -120,18 +120,7 @@ class HistogramDensity(Estimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
-        """Cut the columns, and count the rows in the cells.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or rows in any other place
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Cut the columns, and count the rows in the cells."""
         source = self._open(X, None, sample_weight)
         if self.strategy == "quantile":
             self._needs_memory(source, "strategy='quantile'", "use strategy='uniform'")
@@ -148,12 +137,6 @@ class HistogramDensity(Estimator):
         ----------
         X : array-like of shape (n, d), or rows in any other place
             Rows; read once, and not kept. Those outside of the edges are left out.
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         seen = None
         if hasattr(self, "bins_"):
@@ -165,10 +148,6 @@ class HistogramDensity(Estimator):
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density at each point; minus infinity where it is zero.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or rows in any other place
 
         Returns
         -------

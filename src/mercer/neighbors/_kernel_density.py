@@ -155,18 +155,7 @@ class KernelDensity(LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
-        """Keep the rows, and find the bandwidth.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Keep the rows, and find the bandwidth."""
         source = self._open(X, None, sample_weight)
         method = self._method()
         method.check()
@@ -183,16 +172,7 @@ class KernelDensity(LimitedEstimator):
         return self
 
     def score_samples(self, X: Any) -> Array:
-        """Return the logarithm of the density at each point.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        logarithms : ndarray of shape (m,)
-        """
+        """Return the logarithm of the density at each point."""
         rows = self._points(X)
         points = rows if rows.dtype == np.float64 else rows.astype(np.float64)
         method = self._method(None if len(rows) > _FEW else 1)

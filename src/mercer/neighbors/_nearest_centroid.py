@@ -116,28 +116,12 @@ class NearestCentroid(JointScores, ClassModel):
         "deviations_": floats("classes, columns"),
         "within_class_std_dev_": floats("columns"),
     }
-    _accepts_sparse: ClassVar[Any] = "csr"
     _objective_moves: ClassVar[str | None] = "down"
     _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NearestCentroid":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Fit the model."""
         self._learn(X, y, sample_weight, accept_sparse="csr")
         return self
 
@@ -145,17 +129,6 @@ class NearestCentroid(JointScores, ClassModel):
     @fitting
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "NearestCentroid":
         """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,) or None, default=None
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
 
         Returns
         -------
@@ -172,11 +145,6 @@ class NearestCentroid(JointScores, ClassModel):
         With equal priors s is one number, the root mean variance of the columns within classes, so that the nearest
         centre scores highest; else it is the standard deviation of each column.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
@@ -187,34 +155,12 @@ class NearestCentroid(JointScores, ClassModel):
 
     @available_if(_is_euclidean)
     def predict_proba(self, X: Any) -> Any:
-        """Return the posteriors of Gaussian classes: the softmax of half the scores of :meth:`decision_function`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
+        """Return the posteriors of Gaussian classes: the softmax of half the scores of :meth:`decision_function`."""
         return super().predict_proba(X)
 
     @available_if(_is_euclidean)
     def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
+        """Return the logarithm of :meth:`predict_proba`."""
         return super().predict_log_proba(X)
 
     @property

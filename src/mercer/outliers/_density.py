@@ -76,16 +76,8 @@ class DensityOutlier(OutlierDetector):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, where the density takes them; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
         """
         self._fit(X, sample_weight)
         return self
@@ -103,11 +95,6 @@ class DensityOutlier(OutlierDetector):
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

@@ -51,19 +51,7 @@ class OutlierDetector(Detector, Estimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what is usual, and set the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
+        """Learn what is usual, and set the threshold."""
         self._fit(X, None)
         return self
 
@@ -99,16 +87,8 @@ class OutlierDetector(Detector, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
         **kwargs : dict
             What ``fit`` takes beside.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int64
         """
         self.fit(X, **kwargs)
         return label_scores(self.training_scores_ - self.offset_)

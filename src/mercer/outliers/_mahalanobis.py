@@ -91,17 +91,7 @@ class MahalanobisOutlier(OutlierDetector):
         return attributes, -_share_out(X, fitted.location_, attributes["precision_"]).sum(axis=1)
 
     def score_samples(self, X: Any) -> Array:
-        """Return minus the squared distance of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return minus the squared distance of each row."""
         return -self.contributions(X).sum(axis=1)
 
     def contributions(self, X: Any) -> Array:

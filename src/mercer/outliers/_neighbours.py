@@ -116,16 +116,8 @@ class KNeighborsOutlier(OutlierDetector):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice. Their sum is at least 2.
-
-        Returns
-        -------
-        self
         """
         self._fit(X, sample_weight)
         return self
@@ -161,10 +153,6 @@ class KNeighborsOutlier(OutlierDetector):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows; one that equals a row of the fit has the score of that row.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         rows = check_new_rows(self, X)
         k = self.n_neighbors_

@@ -87,17 +87,7 @@ class ClusterOutlier(OutlierDetector):
         return find_offset(scores, self.contamination)
 
     def score_samples(self, X: Any) -> Array:
-        """Return minus the distance of each row to the nearest core row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return minus the distance of each row to the nearest core row."""
         return _score(check_new_rows(self, X), self.core_rows_, self._threads())
 
 

@@ -89,16 +89,8 @@ class ReconstructionOutlier(OutlierDetector):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, where the transformer takes them.
-
-        Returns
-        -------
-        self
         """
         self._fit(X, sample_weight)
         return self
@@ -121,17 +113,7 @@ class ReconstructionOutlier(OutlierDetector):
         return {"transformer_": fitted, "mean_": mean, "scale_": scale}, scores
 
     def score_samples(self, X: Any) -> Array:
-        """Return minus the squared distance between each row and its reconstruction.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return minus the squared distance between each row and its reconstruction."""
         return -self.contributions(X).sum(axis=1)
 
     def contributions(self, X: Any) -> Array:

@@ -113,20 +113,7 @@ class Basis(TransformerMixin, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "Basis":
-        """Learn the range of the training rows, and what else the basis needs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
-        """
+        """Learn the range of the training rows, and what else the basis needs."""
         source = self._open(X)
         outcome = self._drive(lambda start: self._solver(source), source)
         # The fit is complete after its one step, even if a callback asked to stop there.
@@ -146,11 +133,6 @@ class Basis(TransformerMixin, LimitedEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Expand rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

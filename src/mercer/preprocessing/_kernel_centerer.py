@@ -120,12 +120,6 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         Parameters
         ----------
         K : array-like of shape (n, n), the kernels, or rows of shape (n, d) for a kernel that is not precomputed
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
         """
         # Kernels that were given are read once: a mean is finite only if all values are.
         given = self._is_precomputed

@@ -88,46 +88,17 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
         "_seen": part("ColumnMomentSums"),
     }
     _takes_gaps = True
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StandardScaler":
-        """Find the means and variances of the columns.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows; NaN are missing entries.
-        y : None
-            Ignored; there for pipelines.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
-        """
+        """Find the means and variances of the columns."""
         self._learn(X, sample_weight, None)
         return self
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StandardScaler":
-        """Add rows to those that ``fit`` and earlier calls were given: the statistics are those of one fit to all.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
-        """
+        """Add rows to those that ``fit`` and earlier calls were given: the statistics are those of one fit to all."""
         self._learn(X, sample_weight, vars(self).get("_seen"))
         return self
 
@@ -185,8 +156,6 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows; missing entries stay missing.
         copy : bool or None, default=None
             Whether the result is a new array; None means the parameter of that name.
 

@@ -153,13 +153,6 @@ class TableEncoder(Basis):
         ----------
         X : frame or array-like of shape (n_samples, n_features)
             Rows.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
         """
         blocks: Iterable[tuple[Columns, str]]
         if (place := place_of(X)) == "memory":

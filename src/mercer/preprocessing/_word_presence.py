@@ -67,13 +67,6 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
         ----------
         X : sequence of messages
             Texts, or lists of tokens.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
         """
         check_parameters(type(self).__name__, self._parameters, self.get_params(deep=False))
         if self.vocabulary is not None:

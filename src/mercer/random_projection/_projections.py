@@ -82,20 +82,7 @@ class RandomProjection(LinearMap, Estimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RandomProjection":
-        """Draw the axes; of the rows only their number and that of the columns matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self
-            The fitted transformer.
-        """
+        """Draw the axes; of the rows only their number and that of the columns matter."""
         source = self._open(X, accept_sparse="csr")
         count = self._count(source)
         require_memory(type(self).__name__, self._bytes(count, source.n_features), "the random axes", "raise eps")
@@ -282,11 +269,6 @@ class SparseRandomProjection(RandomProjection):
 
     def transform(self, X: Any) -> Any:
         """Project rows on the axes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

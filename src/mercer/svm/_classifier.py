@@ -134,11 +134,6 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Labels out of ``classes_``.
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ParameterError(
@@ -154,12 +149,6 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-        y : array-like of shape (m,)
-        sample_weight : array-like of shape (m,), default=None
-
-        Returns
-        -------
-        float
         """
         from sklearn.metrics import accuracy_score
 
@@ -185,10 +174,6 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
         """
         scores = self._scores(X)
         # Models saved without a calibration have no such attribute.
@@ -213,10 +198,6 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
         """
         with np.errstate(divide="ignore"):
             return Placement.of(X).put(np.log(to_numpy(self.predict_proba(X))))

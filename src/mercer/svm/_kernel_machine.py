@@ -114,6 +114,7 @@ class KernelMachine(LimitedEstimator):
     _kernel: Kernel = attribute()
     _fit_rows: Any = attribute()
     _values_given: bool = attribute()
+    _takes_sparse = True
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -105,20 +105,7 @@ class LinearSVC(LinearDecision, LinearMachine):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
-        """Fit the machines.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            A weight of two is the row twice.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the machines."""
         self._check_combination()
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         classes, source = label_classes(self, source)

@@ -86,20 +86,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Numeric targets.
-        sample_weight : array-like of shape (n,), default=None
-            A weight of two is the row twice.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the machine."""
         if self.loss == "epsilon_insensitive" and self.dual is False:
             raise UnsupportedError(
                 f"LinearSVR: Unsupported set of arguments: loss={self.loss!r} has a corner and is not supported when "
@@ -116,16 +103,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         return attributes | {"coef_": attributes["coef_"][0]}
 
     def predict(self, X: Any) -> Array:
-        """Return the expected target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Return the expected target of each row."""
         if (rows := few_rows(self, X)) is not None:
             return rows @ self.coef_ + self.intercept_
         source = open_new_rows(self, X, accept_sparse="csr")

@@ -78,14 +78,6 @@ class NuSVC(MachineClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            A weight of two is the row twice.
-
-        Returns
-        -------
-        self
         """
         opened = open_kernel_rows(self, X, y, sample_weight, "labels")
         problem = prepare_classes(self, opened, 1.0, "ovo")

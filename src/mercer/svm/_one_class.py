@@ -79,14 +79,9 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
-        y : ignored
         sample_weight : array-like of shape (n,), default=None
             A weight of two is the row twice. Scores grow with the weights; a largest weight above 2^20 or below 2^-20
             is first brought near 1, by one factor for all.
-
-        Returns
-        -------
-        self
         """
         opened = open_kernel_rows(self, X, None, sample_weight, None)
         box, zero = scale_bounds(opened.weight), np.zeros(len(opened.weight))
@@ -115,10 +110,6 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         return self.decision_function(X) + self.offset_
 
@@ -128,10 +119,6 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,), int64
         """
         return Placement.of(X).put(np.where(self._scores(X)[:, 0] > 0, 1, -1))
 

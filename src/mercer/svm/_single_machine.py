@@ -98,10 +98,6 @@ class RegressionMachine(RegressorMixin, SingleMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         return Placement.of(X).put(self._scores(X)[:, 0])
 
@@ -111,12 +107,6 @@ class RegressionMachine(RegressorMixin, SingleMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-        y : array-like of shape (m,)
-        sample_weight : array-like of shape (m,), default=None
-
-        Returns
-        -------
-        float
         """
         from sklearn.metrics import r2_score
 

@@ -125,14 +125,8 @@ class SVC(MachineClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
-        y : array-like of shape (n,)
-            Labels.
         sample_weight : array-like of shape (n,), default=None
             Factors of `C` by row: a weight of two is the row twice.
-
-        Returns
-        -------
-        self
         """
         self._check_combination()
         opened = open_kernel_rows(self, X, y, sample_weight, "labels")

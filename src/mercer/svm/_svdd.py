@@ -100,13 +100,8 @@ class SVDD(OutlierMixin, SingleMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
-        y : ignored
         sample_weight : array-like of shape (n,), default=None
             Factors of `C` by row: a weight of two is the row twice.
-
-        Returns
-        -------
-        self
         """
         opened = open_kernel_rows(self, X, None, sample_weight, None)
         box = self.C * opened.weight
@@ -156,29 +151,11 @@ class SVDD(OutlierMixin, SingleMachine):
         return self._kernel.diagonal(rows)
 
     def score_samples(self, X: Any) -> Array:
-        """Return the score of each row, as :meth:`decision_function` does.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Return the score of each row, as :meth:`decision_function` does."""
         return self.decision_function(X)
 
     def predict(self, X: Any) -> Array:
-        """Return 1 for rows in the sphere and -1 for rows outside.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,), int64
-        """
+        """Return 1 for rows in the sphere and -1 for rows outside."""
         return Placement.of(X).put(np.where(to_numpy(self.decision_function(X)) >= 0, 1, -1))
 
 

@@ -94,14 +94,8 @@ class SVR(RegressionMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
-        y : array-like of shape (n,)
-            Numeric targets.
         sample_weight : array-like of shape (n,), default=None
             Factors of `C` by row: a weight of two is the row twice.
-
-        Returns
-        -------
-        self
         """
         opened = open_kernel_rows(self, X, y, sample_weight, "numbers")
         targets = read_targets(self, opened.y)

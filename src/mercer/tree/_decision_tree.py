@@ -92,8 +92,6 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         check_input : bool, default=True
             Has no effect: rows are always checked.
 
@@ -117,14 +115,8 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         check_input : bool, default=True
             Has no effect: rows are always checked.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         rows = self._rows(X)
         leaves, shares = self.tree_.apply(rows, self._threads()), self.tree_.value
@@ -195,13 +187,7 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         check_input : bool, default=True
             Has no effect: rows are always checked.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         return self._values(X)[..., 0]

@@ -124,14 +124,6 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows: numbers, or a frame whose columns may be words.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : MultiwayTreeClassifier
         """
         check_wrapped_place(self, X, y)
         if y is None:
@@ -176,17 +168,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return {"tree_": state}
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class shares of the leaf that each row reaches, or of the leaves that its parts reach.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return class shares of the leaf that each row reaches, or of the leaves that its parts reach."""
         values = self._read(X)
         shares, tree = np.zeros((len(values), self.n_classes_)), self.tree_
         for node, rows, share in tree.parts(values):
@@ -194,32 +176,12 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return shares.astype(values.dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of largest share; the first among equals.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the class of largest share; the first among equals."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 

@@ -100,21 +100,7 @@ class DecisionStump(ClassifierMixin, Estimator):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionStump":
-        """Find the best split.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN where values are missing.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : DecisionStump
-        """
+        """Find the best split."""
         source = open_table(self, X, y, sample_weight)
         classes, labels = np.unique(source.y, return_inverse=True)
         weight = np.ones(source.n_rows) if source.weight is None else source.weight
@@ -138,45 +124,17 @@ class DecisionStump(ClassifierMixin, Estimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class shares of the side that each row is on.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN where values are missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return class shares of the side that each row is on."""
         rows = read_table(self, X)
         return self.value_[self._stump.sides(rows)].astype(rows.dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the commonest class of the side that each row is on; the first among equals.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the commonest class of the side that each row is on; the first among equals."""
         rows = read_table(self, X)
         return self.classes_[self._stump.commonest()[self._stump.sides(rows)]]
 

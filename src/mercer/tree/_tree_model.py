@@ -122,18 +122,10 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Labels or targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
         check_input : bool, default=True
             Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
-
-        Returns
-        -------
-        self : estimator
         """
         problem = open_problem(self, X, y, sample_weight)
         rules = read_rules(self, problem)

@@ -91,18 +91,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
             )
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predicted targets.
-        """
+        """Predict the target of each row."""
         if (rows := few_rows(self, X)) is not None:
             return rows @ self.coef_.T + self.intercept_
         # Rows in other places, or many rows, go block by block.
@@ -129,21 +118,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return check_targets(y, fitted.shape[0], "numbers", Placement.of(fitted), type(self).__name__) - fitted
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination, R^2 = 1 - RSS / TSS, averaged over targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
-
-        Returns
-        -------
-        score : float
-        """
+        """Return the coefficient of determination, R^2 = 1 - RSS / TSS, averaged over targets."""
         if place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
         return determination(self, X, y, sample_weight)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, overload
 
 from mercer._base.parameter.documentation import SHARED, add_parameters, describe_default, describe_parameter
+from mercer._base.parameter.method_documentation import complete_methods
 from mercer._base.parameter.rules import Rule
 
 T = TypeVar("T")
@@ -103,15 +104,13 @@ class Declared:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._declared = _take_declarations(cls)
-        if _has_own_constructor(cls):
-            return
-        parameters = _order_parameters(cls)
-        if parameters:
+        if not _has_own_constructor(cls) and (parameters := _order_parameters(cls)):
             cls._parameters = {name: one.rule for name, one in parameters.items()}
             cls.__init__ = _make_constructor(cls, parameters)  # type: ignore[method-assign]
             # None where Python was started with -OO.
             if (doc := vars(cls).get("__doc__")) is not None:
                 cls.__doc__ = add_parameters(doc, _describe_parameters(cls, parameters))
+        complete_methods(cls)
 
 
 def _take_declarations(cls: type) -> dict[str, _Parameter | None]:

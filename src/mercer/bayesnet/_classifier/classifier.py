@@ -129,15 +129,6 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         ----------
         X : frame or array-like of shape (n_samples, n_features)
             Rows of numbers or categories; missing values are None or NaN.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         opened, coding, classes = self._prepare(X, y, sample_weight)
         learning, learnt = self._make_learning(opened.names), list[CodedRows]()
@@ -310,15 +301,6 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         ----------
         X : frame or array-like of shape (n_samples, n_features)
             Rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Their weights.
-
-        Returns
-        -------
-        float
-            The accuracy.
         """
         check_is_fitted(self)
         right = np.asarray(self.predict(X)) == np.asarray(y)

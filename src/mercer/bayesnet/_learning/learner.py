@@ -160,15 +160,6 @@ class BayesNetLearner(Estimator):
         ----------
         X : frame or array-like of shape (n_samples, n_features), or rows in any other place
             Rows of discrete columns.
-        y : None
-            Ignored; there for pipelines.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         opened = self._open_table(X, sample_weight)
         learning, learnt = self._make_learning(), list[CodedRows]()
@@ -273,8 +264,6 @@ class BayesNetLearner(Estimator):
         ----------
         X : frame or array-like of shape (n_samples, n_features), or rows in any other place
             Rows.
-        y : None
-            Ignored; there for pipelines.
 
         Returns
         -------

@@ -47,18 +47,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             raise ModelFileError(f"{type(self).__name__}.cluster_centers_ must have a row; the file has none.")
 
     def predict(self, X: Any) -> Array:
-        """Return the index of the nearest centre of each row; among equals the lowest.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or rows in any other place
-            The rows.
-
-        Returns
-        -------
-        labels : array of shape (n,), int32
-            Where the rows are.
-        """
+        """Return the index of the nearest centre of each row; among equals the lowest."""
         # Without the look at the number of pairs first, rows would be checked twice.
         centres = vars(self).get("cluster_centers_")
         few = type(X) is np.ndarray and centres is not None and len(X) * centres.shape[0] <= _FEW
@@ -69,11 +58,6 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def transform(self, X: Any) -> Array:
         """Return the distance of each row to each centre.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or rows in any other place
-            The rows.
 
         Returns
         -------

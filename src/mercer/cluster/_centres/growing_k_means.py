@@ -164,18 +164,7 @@ class GrowingKMeans(CentreModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GrowingKMeans":
-        """Find the centres and their number.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Find the centres and their number."""
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         memory = Memory.of(source)
         # There are never more clusters than rows.

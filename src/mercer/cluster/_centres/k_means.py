@@ -122,18 +122,7 @@ class KMeans(CentreModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
-        """Find the centres.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Find the centres."""
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         check_enough_rows(self, source.n_rows)
         n_init = number_of_starts(self, otherwise=10)

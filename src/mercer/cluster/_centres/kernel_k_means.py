@@ -123,12 +123,6 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), or (n, n) with ``kernel="precomputed"``
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, None, sample_weight)
         rows = source.whole()
@@ -156,10 +150,6 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d), or with ``kernel="precomputed"`` (m, n), the kernels with the rows of the fit
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int32
         """
         rows = check_new_rows(self, X)
         return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])

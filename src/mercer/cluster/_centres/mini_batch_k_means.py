@@ -147,18 +147,7 @@ class MiniBatchKMeans(CentreModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
-        """Find the centres from batches drawn from `X`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Find the centres from batches drawn from `X`."""
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         check_enough_rows(self, source.n_rows)
         solver = self._solver(source, min(self.batch_size, source.n_rows))
@@ -181,14 +170,8 @@ class MiniBatchKMeans(CentreModel):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
         sample_weight : array-like of shape (n,), default=None
             Enter the running means as repetitions.
-
-        Returns
-        -------
-        self
         """
         begun = hasattr(self, "_state")
         kept = {"dtype": self.cluster_centers_.dtype} if begun else {}

@@ -259,18 +259,7 @@ class SoftKMeans(CentreModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SoftKMeans":
-        """Find the centres.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or rows in any other place
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Find the centres."""
         source = self._open(X, None, sample_weight)
         check_enough_rows(self, source.n_rows)
         seed = np.random.SeedSequence(seed_sequence(self.random_state).generate_state(4).tolist())

@@ -154,13 +154,8 @@ class DBSCAN(ClusterMixin, Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
-        y : ignored
         sample_weight : array-like of shape (n,), default=None
             A row of weight two counts as two rows in a neighbourhood.
-
-        Returns
-        -------
-        self
         """
         if isinstance(self.metric, str) and self.metric == "precomputed":
             rows = check_distances(self, X)
@@ -191,10 +186,6 @@ class DBSCAN(ClusterMixin, Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int64
         """
         rows = check_new_rows(self, X, accept_sparse="csr")
         return core_search(self).labels(rows, self._threads())

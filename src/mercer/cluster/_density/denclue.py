@@ -112,18 +112,7 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DENCLUE":
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Find the clusters."""
         source = self._open(X, None, sample_weight)
         rows, weight = source.whole(), source.weight
         bandwidth = self._bandwidth(source)
@@ -186,14 +175,6 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
         """Return the cluster of the attractor nearest to where each row climbs to, or -1.
 
         A row that no row of the fit is near enough to draw up is noise too.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int64
         """
         rows = check_new_rows(self, X).astype(np.float64)
         density = prepare_once(self, (self._fit_rows, self._fit_weight, self.bandwidth_), self._density)

@@ -219,11 +219,6 @@ class HDBSCAN(ClusterMixin, Estimator):
         ----------
         X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
             Rows with NaN or infinity are set apart.
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         rows, states = finite_rows(self, X)
         k = check_sizes(self, rows)

@@ -155,11 +155,6 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), or of shape (n, n) with metric='precomputed'
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, ensure_min_samples=2)
         rows = source.whole()
@@ -263,10 +258,6 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d), or with metric='precomputed' (m, n): the distances to the rows of the fit
-
-        Returns
-        -------
-        labels : ndarray of shape (m,)
         """
         if (rows := few_rows(self, X)) is not None:
             return self._nearest()(DenseBlock(rows, 0))

@@ -111,18 +111,7 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PrototypeAgglomeration":
-        """Find prototypes, merge them, and label the rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Find prototypes, merge them, and label the rows."""
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         n_prototypes = min(self.n_prototypes, source.n_rows)
         if self.n_clusters is not None and self.n_clusters > n_prototypes:
@@ -179,16 +168,7 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict(self, X: Any) -> Array:
-        """Return the cluster of the nearest prototype of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d)
-
-        Returns
-        -------
-        labels : ndarray of shape (m,)
-        """
+        """Return the cluster of the nearest prototype of each row."""
         if (rows := few_rows(self, X)) is not None:
             return self._label(rows.dtype)(DenseBlock(rows, 0))
         source = open_new_rows(self, X, accept_sparse="csr")

@@ -214,12 +214,6 @@ class KernelSelfOrganizingMap(KernelKMeans):
         Parameters
         ----------
         X : array-like of shape (n, d), or (n, n) with ``kernel="precomputed"``
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         grid = self._grid
         grid.check(type(self).__name__)
@@ -250,10 +244,6 @@ class KernelSelfOrganizingMap(KernelKMeans):
         Parameters
         ----------
         X : array-like of shape (m, d), or with ``kernel="precomputed"`` (m, n), the kernels with the rows of the fit
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int32
         """
         rows = check_new_rows(self, X)
         shares = self._grid.neighbourhood(self.sigma_)[self.labels_] * self.training_weight_[:, None]

@@ -158,18 +158,7 @@ class SelfOrganizingMap(CentreModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SelfOrganizingMap":
-        """Unfold the map among the rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or rows in any other place
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """Unfold the map among the rows."""
         grid = self._grid
         grid.check(type(self).__name__)
         source = self._open(X, None, sample_weight, accept_sparse="csr")
@@ -248,11 +237,6 @@ class SelfOrganizingMap(CentreModel):
 
     def transform(self, X: Any) -> Any:
         """Return the place on the map of the winner of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or rows in any other place
-            The rows.
 
         Returns
         -------

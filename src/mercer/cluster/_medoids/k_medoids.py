@@ -128,12 +128,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Parameters
         ----------
         X : array-like of shape (n, d), or of shape (n, n) with metric='precomputed'
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, None, sample_weight)
         rows = source.whole()
@@ -212,10 +206,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Parameters
         ----------
         X : array-like of shape (m, d), or with metric='precomputed' (m, n): the distances to the rows of the fit
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int32
         """
         if (rows := few_rows(self, X)) is not None:
             return self._lengths(labels=True)(DenseBlock(rows, 0))

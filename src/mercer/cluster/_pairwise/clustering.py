@@ -167,12 +167,6 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), or (n, n) with ``metric="precomputed"``
-        y : ignored
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         given = self.metric == "precomputed"
         source = self._open(X, None, sample_weight, ensure_all_finite=not given)
@@ -200,10 +194,6 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d), or with ``metric="precomputed"`` (m, n), the distances to the objects of the fit
-
-        Returns
-        -------
-        labels : ndarray of shape (m,), int32
         """
         rows = check_new_rows(self, X)
         shares = self.memberships_ * self.training_weight_[:, None]

@@ -135,22 +135,7 @@ class FactorAnalysis(LatentGaussian):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FactorAnalysis":
-        """Find loadings and noise variances of maximum likelihood.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        FactorAnalysis
-            The fitted estimator.
-        """
+        """Find loadings and noise variances of maximum likelihood."""
         forget_batches(self)
         self._learn(self._open(X, sample_weight=sample_weight))
         return self
@@ -163,10 +148,6 @@ class FactorAnalysis(LatentGaussian):
         ----------
         X : array-like of shape (n_samples, n_features), or rows in any other place
             Rows; read once, and not kept.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
 
         Returns
         -------

@@ -76,11 +76,6 @@ class LatentGaussian(LinearMap, LimitedEstimator):
     def score_samples(self, X: Any) -> Array:
         """Return the log-density of each row.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-
         Returns
         -------
         ndarray of shape (n_samples,)

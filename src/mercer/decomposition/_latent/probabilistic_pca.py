@@ -122,15 +122,6 @@ class ProbabilisticPCA(LatentGaussian):
         ----------
         X : array-like of shape (n_samples, n_features), or rows in any other place
             Rows; NaN are missing entries, of rows in memory.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        ProbabilisticPCA
-            The fitted estimator.
         """
         source = self._open(X, sample_weight=sample_weight, ensure_all_finite=False)
         missing = source.place == "memory" and self._has_missing(source.whole())
@@ -256,27 +247,11 @@ class ProbabilisticPCA(LatentGaussian):
         return LatentParameters(loadings, float(self.noise_variance_))
 
     def transform(self, X: Any) -> Array:
-        """Return the posterior mean of the factors, given the observed entries of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; NaN are missing entries.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Factors.
-        """
+        """Return the posterior mean of the factors, given the observed entries of each row."""
         return self._map(X, "_scores")
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-density of the observed entries of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; NaN are missing entries.
 
         Returns
         -------

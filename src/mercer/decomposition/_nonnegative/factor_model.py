@@ -85,11 +85,6 @@ class FactorModel(LinearMap, LimitedEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_components)
             Weights, as :meth:`transform` makes them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Rows.
         """
         check_is_fitted(self)
         if is_sparse_matrix(X):

@@ -138,17 +138,10 @@ class MiniBatchNMF(FactorModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without negative entries.
-        y : None
-            Ignored.
         W : array-like of shape (n_samples, n_components), default=None
             The start with ``init="custom"``.
         H : array-like of shape (n_components, n_features), default=None
             The start with ``init="custom"``.
-
-        Returns
-        -------
-        MiniBatchNMF
-            The fitted estimator.
         """
         self._learn(X, W, H)
         return self
@@ -161,8 +154,6 @@ class MiniBatchNMF(FactorModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without negative entries.
-        y : None
-            Ignored.
         W : array-like of shape (n_samples, n_components), default=None
             The start with ``init="custom"``.
         H : array-like of shape (n_components, n_features), default=None
@@ -184,17 +175,10 @@ class MiniBatchNMF(FactorModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without negative entries.
-        y : None
-            Ignored.
         W : array-like of shape (n_samples, n_components), default=None
             The start with ``init="custom"``, of the first call.
         H : array-like of shape (n_components, n_features), default=None
             The start with ``init="custom"``, of the first call.
-
-        Returns
-        -------
-        MiniBatchNMF
-            The fitted estimator.
         """
         seen = "components_" in vars(self)
         source = self._open(X, accept_sparse="csr", reset=not seen)

@@ -107,17 +107,10 @@ class NMF(FactorModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without negative entries.
-        y : None
-            Ignored.
         W : array-like of shape (n_samples, n_components), default=None
             The start with ``init="custom"``.
         H : array-like of shape (n_components, n_features), default=None
             The start with ``init="custom"``.
-
-        Returns
-        -------
-        NMF
-            The fitted estimator.
         """
         self._learn(X, W, H)
         return self
@@ -130,8 +123,6 @@ class NMF(FactorModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows without negative entries.
-        y : None
-            Ignored.
         W : array-like of shape (n_samples, n_components), default=None
             The start with ``init="custom"``.
         H : array-like of shape (n_components, n_features), default=None

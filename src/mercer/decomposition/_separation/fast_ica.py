@@ -138,22 +138,7 @@ class FastICA(Unmixer, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FastICA":
-        """Find the components of `X`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        FastICA
-            The fitted estimator.
-        """
+        """Find the components of `X`."""
         source = self._open(
             X, sample_weight=sample_weight, ensure_all_finite=self.whiten is False, ensure_min_samples=2
         )
@@ -173,15 +158,8 @@ class FastICA(Unmixer, LimitedEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
         copy : bool, default=True
             The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Sources.
         """
         return super().transform(X)
 
@@ -196,11 +174,6 @@ class FastICA(Unmixer, LimitedEstimator):
             The sources are never overwritten, whatever this says.
         exclude : sequence of int, default=()
             Numbers of sources that are set to zero first, such as artefacts.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Rows.
         """
         return super().inverse_transform(X, exclude=exclude)
 

@@ -158,22 +158,7 @@ class ICA(Unmixer, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ICA":
-        """Find the sources of `X`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        ICA
-            The fitted estimator.
-        """
+        """Find the sources of `X`."""
         self._check_combination(sample_weight)
         source = self._open(X, sample_weight=sample_weight, ensure_all_finite=False, ensure_min_samples=2)
         task = self._task(source)

@@ -99,22 +99,7 @@ class ProjectionPursuit(Unmixer, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ProjectionPursuit":
-        """Find the directions of `X`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a weight of 2 is the row twice.
-
-        Returns
-        -------
-        ProjectionPursuit
-            The fitted estimator.
-        """
+        """Find the directions of `X`."""
         source = self._open(X, sample_weight=sample_weight, ensure_all_finite=False, ensure_min_samples=2)
         task = SeparationTask(
             Whitener(

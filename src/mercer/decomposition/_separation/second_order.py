@@ -137,15 +137,8 @@ class SecondOrderSeparation(Unmixer, LimitedEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, one for each time.
-        y : None
-            Ignored.
         lengths : array-like of shape (n_recordings,) or None, default=None
             The numbers of rows of recordings that follow each other in `X` but not in time; None means one recording.
-
-        Returns
-        -------
-        SecondOrderSeparation
-            The fitted estimator.
         """
         source = self._open(X, ensure_min_samples=2)
         starts = _read_lengths(lengths, source.n_rows)

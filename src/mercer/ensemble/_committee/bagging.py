@@ -82,14 +82,8 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         **params : dict
             Metadata for the members, through scikit-learn's routing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
         """
         return self._average_shares(X, "predict_proba", params)
 
@@ -105,14 +99,8 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         **params : dict
             Metadata for the members, through scikit-learn's routing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         shares = self._average_shares(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
@@ -128,8 +116,6 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         **params : dict
             Metadata for the members, through scikit-learn's routing.
 
@@ -220,8 +206,6 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         **params : dict
             Metadata for the members, through scikit-learn's routing.
 

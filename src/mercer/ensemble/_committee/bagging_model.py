@@ -86,6 +86,7 @@ class BaggingModel(MemberList, Estimator):
 
     # Whether targets are numbers, else labels.
     _numeric_targets: ClassVar[bool]
+    _takes_sparse = True
 
     def _choose_base(self) -> Any:
         """Return the estimator whose copies are the members."""
@@ -113,10 +114,6 @@ class BaggingModel(MemberList, Estimator):
             Weights; rows are drawn in proportion to them.
         **fit_params : dict
             Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self
         """
         check_wrapped_place(self, X, y)
         base = self._choose_base()

@@ -113,6 +113,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         "estimators_": members(part("BaseEstimator")),
         "named_estimators_": mapping(part("BaseEstimator") | texts()),
     }
+    _takes_sparse = True
 
     @property
     def named_estimators(self) -> Bunch:

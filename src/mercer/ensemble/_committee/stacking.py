@@ -111,8 +111,6 @@ class StackingClassifier(ClassifierMixin, StackingModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         **predict_params : dict
             For the final estimator's ``predict``; through scikit-learn's routing where that is on.
 
@@ -126,11 +124,6 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the final estimator, where it has them.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
@@ -142,11 +135,6 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     @available_if(final_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of the final estimator, where it has them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

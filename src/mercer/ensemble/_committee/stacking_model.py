@@ -173,10 +173,6 @@ class StackingModel(TransformerMixin, NamedMembers):
             that request them.
         **fit_params : dict
             Metadata for ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self
         """
         self._check_call(X, y, fit_params)
         members, final = self._list_members(self._member_kind), self._check_final()
@@ -266,11 +262,6 @@ class StackingModel(TransformerMixin, NamedMembers):
 
     def transform(self, X: Any) -> Any:
         """Return the predictions of each member, with `passthrough` followed by the rows themselves.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

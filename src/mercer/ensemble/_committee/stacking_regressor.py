@@ -76,13 +76,7 @@ class StackingRegressor(RegressorMixin, StackingModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         **predict_params : dict
             For the final estimator's ``predict``; through scikit-learn's routing where that is on.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         return self._predict_final(X, predict_params)

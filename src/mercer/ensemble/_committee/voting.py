@@ -110,17 +110,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         return given["classes_"][source.y]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label of most votes, or of the largest mean probability.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the label of most votes, or of the largest mean probability."""
         check_is_fitted(self)
         if self.voting == "soft":
             return self.classes_[self._average_shares(X).argmax(axis=1)]
@@ -134,26 +124,11 @@ class VotingClassifier(ClassifierMixin, VotingModel):
 
     @available_if(_check_soft)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the weighted mean of the members' probabilities; available with ``voting='soft'`` only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the weighted mean of the members' probabilities; available with ``voting='soft'`` only."""
         return self._average_shares(X).astype(float_type(X), copy=False)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the prediction of each member: probabilities for a soft vote, indices of classes for a hard one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

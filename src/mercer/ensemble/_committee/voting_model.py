@@ -61,10 +61,6 @@ class VotingModel(TransformerMixin, NamedMembers):
             Weights, for all members; with scikit-learn's metadata routing, for those that request them.
         **fit_params : dict
             Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self
         """
         self._check_call(X, y, fit_params)
         y, attributes = self._encode_targets(y)

@@ -57,26 +57,11 @@ class VotingRegressor(RegressorMixin, VotingModel):
         return column_or_1d(y, warn=True), {}
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the weighted mean of the members' predictions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the weighted mean of the members' predictions."""
         return combine_numbers(self._predict_values(X), self._list_weights()).astype(float_type(X), copy=False)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the prediction of each member.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

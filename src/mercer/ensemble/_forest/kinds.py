@@ -53,11 +53,6 @@ class ForestClassifier(ClassifierMixin, ForestModel):
     def predict_proba(self, X: Any) -> Array:
         """Return the mean of the class shares in each row's leaves.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes), or a list of them, one for each output
@@ -74,17 +69,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
             return np.log(shares) if self.n_outputs_ == 1 else [np.log(output) for output in shares]
 
     def predict(self, X: Any) -> Array:
-        """Return the class of the largest mean share; the first of equal ones.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
+        """Return the class of the largest mean share; the first of equal ones."""
         means = self._average_leaves(X)
         if self.n_outputs_ == 1:
             return self.classes_.take(means[:, 0].argmax(axis=1), axis=0)
@@ -161,17 +146,7 @@ class ForestRegressor(RegressorMixin, ForestModel):
     }
 
     def predict(self, X: Any) -> Array:
-        """Return the mean of the values of each row's leaves.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
+        """Return the mean of the values of each row's leaves."""
         means = self._average_leaves(X)[..., 0]
         return means[:, 0] if self.n_outputs_ == 1 else means
 

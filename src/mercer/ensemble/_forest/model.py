@@ -149,16 +149,10 @@ class ForestModel(MultiOutputMixin, FittedForest):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Labels for classification, numbers for regression.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights; with `bootstrap` rows are drawn in proportion to them.
-
-        Returns
-        -------
-        self
         """
         self._check_bootstrap()
         problem = open_problem(self, X, y, sample_weight)

@@ -109,45 +109,15 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         return loss.loss.link(shares if loss.n_scores > 1 else shares[:, 1:], np)
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores: with two classes that of the second, with more one for each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Return the scores: with two classes that of the second, with more one for each."""
         return squeeze_scores(self._score_rows(X))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
+        """Return the most probable class of each row."""
         return self._choose_labels(self._score_rows(X))
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """Return the probability of each class."""
         scores = self._score_rows(X)
         return self._loss_used.inverse_link(scores)
 

@@ -157,19 +157,11 @@ class GradientModel(TreeEnsemble):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
         y : array-like of shape (n_samples,)
             Labels for classification, numbers for regression.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
         monitor : callable or None, default=None
             Called after each round with its index, a fitted copy of the model and a dict with the ``state``; True ends
             the fit.
-
-        Returns
-        -------
-        self
         """
         if self.criterion != "deprecated":
             warnings.warn(

@@ -94,17 +94,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
         return loss.loss.link(np.asarray(predictions, dtype=np.float64).reshape(-1, 1), np)
 
     def predict(self, X: Any) -> Array:
-        """Return the prediction of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
+        """Return the prediction of each row."""
         scores = self._score_rows(X)
         return self._loss_used.inverse_link(scores)
 

@@ -73,16 +73,10 @@ class HistBoosting(HistParameters):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or rows in any place
         y : array-like of shape (n,)
             Labels for classification, numbers for regression.
-        sample_weight : array-like of shape (n,), default=None
         X_val, y_val, sample_weight_val : default=None
             Rows for early stopping, in place of a part of `X`.
-
-        Returns
-        -------
-        self
         """
         validation = X_val, y_val, sample_weight_val
         check_validation(type(self).__name__, validation, self.early_stopping)

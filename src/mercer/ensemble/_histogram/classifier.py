@@ -97,44 +97,17 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         return Targets(name, encode_labels(name, labels, classes, weight), weight, classes)
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores: with two classes that of the second, with more one for each.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        scores : ndarray of shape (n,) or (n, n_classes)
-        """
+        """Return the scores: with two classes that of the second, with more one for each."""
         self._check_fitted()
         return self._predict(X, squeeze_scores)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, n_classes)
-        """
+        """Return the probability of each class."""
         self._check_fitted()
         return self._predict(X, self._loss_used.inverse_link)
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        labels : ndarray of shape (n,)
-        """
+        """Return the most probable class of each row."""
         self._check_fitted()
         return self._predict(X, Labels(self.classes_))
 

@@ -90,16 +90,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         return Targets(type(self).__name__, y, read_column(source, "weight") if source.has_weight else None)
 
     def predict(self, X: Any) -> Array:
-        """Return the predicted mean, median or quantile of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        y : ndarray of shape (n,)
-        """
+        """Return the predicted mean, median or quantile of each row."""
         self._check_fitted()
         return self._predict(X, self._loss_used.inverse_link)
 

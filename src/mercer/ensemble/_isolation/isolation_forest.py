@@ -145,16 +145,8 @@ class IsolationForest(Detector, Estimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in a file, stream or Dask collection
-            Rows; NaN is a missing value.
-        y : None
-            Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Rows are drawn in proportion to these weights, with replacement.
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, None, sample_weight, accept_sparse="csr", ensure_all_finite=False)
         if source.place == "memory":
@@ -184,17 +176,7 @@ class IsolationForest(Detector, Estimator):
         return self
 
     def score_samples(self, X: Any) -> Any:
-        """Return the score of each row: near -1 for outliers, about -0.5 for average rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in a file, stream or Dask collection
-            Rows; NaN is a missing value.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-        """
+        """Return the score of each row: near -1 for outliers, about -0.5 for average rows."""
         if (rows := few_rows(self, X)) is not None:
             return self._scorer().score(rows, 1)
         source = open_new_rows(self, X, accept_sparse="csr", ensure_all_finite=False)

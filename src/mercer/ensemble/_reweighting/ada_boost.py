@@ -152,18 +152,12 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights to start from; a weight of two is the row twice.
         X_val : {array-like, sparse matrix} of shape (m, n_features) or None, default=None
             Validation rows: their loss is in ``history_``, and stops the fit where ``n_iter_no_change`` is set.
         y_val : array-like of shape (m,) or None, default=None
             Their labels.
-
-        Returns
-        -------
-        self : AdaBoostClassifier
         """
         self._check_choice(X_val, y_val)
         source, rows, y = self._open_table(X, y, sample_weight)

@@ -186,14 +186,8 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights to start from.
-
-        Returns
-        -------
-        self : AdaBoostRegressor
         """
         check_wrapped_place(self, X, y)
         base = self._make_base()
@@ -228,17 +222,7 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
         }
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the weighted median of the members' predictions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the weighted median of the members' predictions."""
         return self._find_median(self._predict_members(X), len(self.estimators_))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:

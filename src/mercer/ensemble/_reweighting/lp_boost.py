@@ -254,21 +254,7 @@ class LPBoostClassifier(BoostedVotes, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LPBoostClassifier":
-        """Find the vote.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN where values are missing.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : LPBoostClassifier
-        """
+        """Find the vote."""
         source = open_table(self, X, y, sample_weight)
         classes, labels = np.unique(source.y, return_inverse=True)
         n_classes = len(classes)

@@ -171,13 +171,8 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         ----------
         X : array-like of shape (n_steps, n_features), or a list of such arrays
             Sequences, one after the other. A row of NaN is a missing step.
-        y : ignored
         lengths : array-like of int, default=None
             The length of each sequence; None means one.
-
-        Returns
-        -------
-        self
         """
         inner = self._make_inner()
         source, sequences = self._open_steps(inner, X, lengths, reset=True)

@@ -169,15 +169,10 @@ class LinearGaussianModel(StateSpaceInference):
         ----------
         X : array-like of shape (n_steps, n_features), or a list of such arrays
             Sequences, one after the other; NaN where an entry is missing.
-        y : ignored
         lengths : array-like of int, default=None
             The length of each sequence; None means one.
         controls : array-like of shape (n_steps, n_controls), or a list of such arrays, default=None
             u_t, known at every step.
-
-        Returns
-        -------
-        self
         """
         X, lengths = read_sequences(type(self).__name__, X, lengths)
         source = self._open(X, None, None, ensure_all_finite=False)

@@ -74,8 +74,6 @@ class DescentCV(OneTargetFolds, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
@@ -83,10 +81,6 @@ class DescentCV(OneTargetFolds, LinearRegressor):
             over the folds of their weighted mean squared errors.
         **params
             For the splitter, where scikit-learn's metadata routing is on.
-
-        Returns
-        -------
-        self : object
         """
         alphas = self._check_alphas()
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")

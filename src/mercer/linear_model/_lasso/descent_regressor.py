@@ -100,18 +100,10 @@ class DescentRegressor(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice.
         check_input : bool, default=True
             Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
-
-        Returns
-        -------
-        self : object
         """
         if self.alpha == 0:
             # scikit-learn's words, so that filters for them still work.

@@ -146,16 +146,8 @@ class BayesianRidge(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : BayesianRidge
         """
         source = open_single_target(self, X, y, sample_weight)
         # The directions, the covariance and their copies: 5 matrices of 8 bytes an entry.
@@ -211,8 +203,6 @@ class BayesianRidge(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         return_std : bool, default=False
             Whether to return the standard deviation of the prediction too: of the noise, 1 / alpha, of the
             coefficients, x S x^T with x centred, and of the intercept, 1 / (alpha n).

@@ -118,21 +118,7 @@ class GaussianConditionalRegressor(LinearRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianConditionalRegressor":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : GaussianConditionalRegressor
-        """
+        """Fit the model."""
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         return self._learn(source, None)
 
@@ -144,10 +130,6 @@ class GaussianConditionalRegressor(LinearRegressor):
         ----------
         X, y, sample_weight
             As for ``fit``.
-
-        Returns
-        -------
-        self : GaussianConditionalRegressor
         """
         seen = vars(self).get("_seen")
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", reset=seen is None)
@@ -199,8 +181,6 @@ class GaussianConditionalRegressor(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Inputs.
         return_std : bool, default=False
             Whether to return the standard deviations of the targets too, the same for every row.
 

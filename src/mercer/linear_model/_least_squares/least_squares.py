@@ -123,21 +123,7 @@ class LinearRegression(Inferring, RunningRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : LinearRegression
-        """
+        """Fit the model."""
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         forget_batches(self)
         outcome = self._learn(source)

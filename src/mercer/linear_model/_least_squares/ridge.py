@@ -137,16 +137,8 @@ class Ridge(Inferring, RunningRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : Ridge
         """
         self._check_solver()
         sparse = False if self.solver == "svd" else "csr"

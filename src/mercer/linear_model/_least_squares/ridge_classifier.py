@@ -89,6 +89,7 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "solver_": texts(),
     }
+    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
@@ -96,16 +97,10 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels, or zeros and ones, a column for each of several labels.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : RidgeClassifier
         """
         ridge = self._regressor()
         ridge._check_solver()
@@ -210,18 +205,12 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels, or zeros and ones, a column for each of several labels.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice.
         **params : dict
             For the scorer and the splitter, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        self : RidgeClassifierCV
         """
         source, labels, classes = self._open_signed(X, y, sample_weight, "csr")
         self.classes_ = classes

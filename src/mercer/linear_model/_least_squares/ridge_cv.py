@@ -97,18 +97,10 @@ class RidgeCV(RidgeSelection, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice.
         **params : dict
             For the scorer and the splitter, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        self : RidgeCV
         """
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         flat = source.n_targets == 1, source.target_shape == ()

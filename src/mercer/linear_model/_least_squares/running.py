@@ -43,12 +43,8 @@ class RunningRegressor(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets, of the same shape in all calls.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
 
         Returns
         -------

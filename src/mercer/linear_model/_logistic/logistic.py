@@ -167,22 +167,7 @@ class LogisticRegression(LinearClassifier, Inferring):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), default=None
-            Their weights: a weight of 2 equals the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Fit the model."""
         C, ratio = read_penalty(self)
         check_solver(self, C, ratio)
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")

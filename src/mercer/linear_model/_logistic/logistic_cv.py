@@ -182,19 +182,10 @@ class LogisticRegressionCV(LogisticRegression):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
         sample_weight : array-like of shape (n,), default=None
             Their weights: a weight of 2 equals the row twice; scorers get them too.
         **params : dict
             For the scorer and the splitter, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         choices = read_choices(self)
         opened = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
@@ -299,19 +290,8 @@ class LogisticRegressionCV(LogisticRegression):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), default=None
-            Their weights.
         **score_params : dict
             For the scorer, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        float
-            The score.
         """
         to_scorer, _ = route_parameters(self, "score", sample_weight, score_params)
         return float(self._get_scorer()(self, X, y, **to_scorer))

@@ -119,8 +119,6 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), a file or a stream
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
         coef_init : array-like of shape (n_features,), default=None
@@ -129,10 +127,6 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
             The intercept to start from.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Factors of the steps; a row of weight zero is as if absent.
-
-        Returns
-        -------
-        self : SGDRegressor
         """
         self._check_together()
         source = self._open_single(X, y, sample_weight)
@@ -148,16 +142,10 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), a file or a stream
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Factors of the steps.
-
-        Returns
-        -------
-        self : SGDRegressor
         """
         self._check_together(by_batches=True)
         first = not hasattr(self, "_state")
@@ -171,11 +159,6 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the target of each row: the mean that its score stands for.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), a file or a stream
-            Rows.
 
         Returns
         -------

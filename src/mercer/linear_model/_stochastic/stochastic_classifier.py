@@ -45,21 +45,12 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d), a file or a stream
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
         coef_init : array-like of shape (1, d) or (n_classes, d), default=None
             Coefficients to start from.
         intercept_init : array-like of shape (1,) or (n_classes,), default=None
             Intercepts to start from.
         sample_weight : array-like of shape (n,), default=None
             Factors of the steps; a row of weight zero is as if absent.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._check_together()
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
@@ -80,19 +71,8 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d), a file or a stream
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
         sample_weight : array-like of shape (n,), default=None
             Factors of the steps.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._check_together(by_batches=True)
         first = not hasattr(self, "_state")
@@ -145,11 +125,6 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute the probability of each class for each row, for the losses "log_loss" and "modified_huber".
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
-
         Returns
         -------
         ndarray of shape (n, n_classes)
@@ -161,11 +136,6 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
     @available_if(_knows_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Compute the logarithm of the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
 
         Returns
         -------

@@ -107,12 +107,6 @@ class ClassicalMDS(EigenMap):
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) with ``metric="precomputed"``
             Rows, or dissimilarities.
-        y : None
-            Ignored; there for pipelines.
-
-        Returns
-        -------
-        self : ClassicalMDS
         """
         source = self._open(X)
         rows, given = source.whole(), self.metric == "precomputed"
@@ -156,10 +150,6 @@ class ClassicalMDS(EigenMap):
         ----------
         X : array-like of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
             Rows, or their dissimilarities to the rows of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         return self._place(check_new_rows(self, X))

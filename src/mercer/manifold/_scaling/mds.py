@@ -135,14 +135,8 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) with ``metric="precomputed"``
             Rows, or dissimilarities.
-        y : None
-            Ignored; there for pipelines.
         init : array-like of shape (n_samples, n_components) or None, default=None
             First points; they take the place of the parameter `init`.
-
-        Returns
-        -------
-        self : MDS
         """
         metric, by_value = self._read_metric()
         source = self._open(X)
@@ -179,10 +173,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X, y, init
             As ``fit`` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
         """
         return self.fit(X, init=init).embedding_
 
@@ -194,10 +184,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X : array-like of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
             Rows, or their dissimilarities to the rows of the fit; one that equals a row of the fit gets its point.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         rows = check_new_rows(self, X)

@@ -214,11 +214,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, accept_sparse="csr")
         if isinstance(source, DeviceSource):
@@ -272,11 +267,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
-        y : ignored
-
-        Returns
-        -------
-        embedding : ndarray of shape (n, n_components), float32
         """
         return self.fit(X).embedding_
 
@@ -290,10 +280,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
-
-        Returns
-        -------
-        places : ndarray of shape (m, n_components), float32
         """
         check_is_fitted(self)
         rows = widen_rows(check_new_rows(self, X, accept_sparse="csr"), self.metric)

@@ -136,11 +136,6 @@ class ClassVotes(ClassifierMixin, TargetsModel):
         X : as in :meth:`predict`
             For None, the rows of the fit are predicted from the other rows: the accuracy of leave-one-out.
         y : array-like of shape (m,) or (m, n_outputs)
-        sample_weight : array-like of shape (m,) or None, default=None
-
-        Returns
-        -------
-        float
         """
         if is_on_device(self._fit_X) and (X is None or is_on_device(X)):
             hits = to_numpy(self.predict(X)) == to_numpy(y)

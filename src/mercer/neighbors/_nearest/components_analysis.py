@@ -106,16 +106,8 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            A row of weight w counts as w equal rows.
-
-        Returns
-        -------
-        self
         """
         source = self._open(X, y, sample_weight, targets="labels", ensure_min_samples=2)
         rows, labels, weight = _keep_weighted(source.whole(), np.asarray(source.y), source.weight)

@@ -121,11 +121,6 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         source = self._open_fit(X)
         rows = self._gather(source)[0]

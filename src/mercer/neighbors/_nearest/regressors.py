@@ -66,11 +66,6 @@ class NeighbourMeans(RegressorMixin, TargetsModel):
         X : as in :meth:`predict`
             For None, the rows of the fit are predicted from the other rows: the score of leave-one-out.
         y : array-like of shape (m,) or (m, n_outputs)
-        sample_weight : array-like of shape (m,) or None, default=None
-
-        Returns
-        -------
-        float
         """
         if is_on_device(self._fit_X) and X is None:
             return float(r2_score(to_numpy(y), self._average(None, 1), sample_weight=sample_weight))

@@ -40,11 +40,6 @@ class GraphMaker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsModel):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
-        y : ignored
-
-        Returns
-        -------
-        self
         """
         source = self._open_fit(X)
         self._keep(source, self._gather(source)[0], {})

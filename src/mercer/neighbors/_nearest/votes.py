@@ -174,10 +174,6 @@ class TargetsModel(RowsModel):
         sample_weight : array-like of shape (n,) or None, default=None
             Among k neighbours a factor of each row's vote; within a radius a weight of two is the row twice. Rows of
             weight zero are left out, and indices of neighbours count the others.
-
-        Returns
-        -------
-        self
         """
         self._learn_rows(X, y, sample_weight)
         return self

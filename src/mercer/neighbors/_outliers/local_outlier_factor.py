@@ -154,14 +154,8 @@ class LocalOutlierFactor(Detector, NearestQueries):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
             Rows.
-        y : None
-            Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice. Their sum is at least 2.
-
-        Returns
-        -------
-        self
         """
         source = self._open_fit(X)
         rows, _, _ = self._gather(source)
@@ -214,14 +208,6 @@ class LocalOutlierFactor(Detector, NearestQueries):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
             Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, as in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int64
         """
         self.fit(X, sample_weight=sample_weight)
         return label_scores(self.negative_outlier_factor_ - self.offset_)
@@ -234,10 +220,6 @@ class LocalOutlierFactor(Detector, NearestQueries):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; a row of the fit is its own neighbour here.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         return self._query(X, self._score)
@@ -265,10 +247,6 @@ class LocalOutlierFactor(Detector, NearestQueries):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; a row of the fit is its own neighbour here.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int64
         """
         return label_scores(self.decision_function(X))
 

@@ -177,15 +177,8 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         ----------
         X : array-like of shape (n_patterns, n_features)
             Patterns of -1 and 1 or of 0 and 1; other values are compared with the threshold.
-        y : None
-            Ignored.
         sample_weight : array-like of shape (n_patterns,) or None, default=None
             How often each pattern is stored.
-
-        Returns
-        -------
-        Hopfield
-            The fitted estimator.
         """
         source = self._open(X, None, sample_weight)
         d = source.n_features
@@ -248,10 +241,6 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     def predict(self, X: Any) -> Array:
         """Return the states in which rows come to rest, in the coding of the stored patterns.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
         Returns
         -------
         ndarray of shape (n_samples, n_features)
@@ -260,10 +249,6 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def transform(self, X: Any) -> Array:
         """Return the states in which rows come to rest; the same as :meth:`predict`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
 
         Returns
         -------

@@ -146,15 +146,6 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows of -1 and 1 or of 0 and 1; other values are compared with the threshold.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
-
-        Returns
-        -------
-        BoltzmannMachine
-            The fitted estimator.
         """
         source = self._open(X, None, sample_weight)
         n_units = source.n_features + self.n_hidden
@@ -223,31 +214,12 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
         """Compute the log-probability of rows, with the hidden units summed out.
 
         It is as exact as :attr:`log_partition_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         source = open_new_rows(self, X)
         return source.map(_LogProbability(self.weights_, self.biases_, self.log_partition_, self.threshold))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-probability of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
+        """Return the mean log-probability of rows."""
         return float(np.mean(self.score_samples(X)))
 
     def energy(self, states: Any) -> Array:

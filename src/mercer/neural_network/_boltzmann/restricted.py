@@ -149,15 +149,6 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of values between 0 and 1, or any rows for Gaussian units.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
-
-        Returns
-        -------
-        BernoulliRBM
-            The fitted estimator.
         """
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         shape = (source.n_features, self.n_components)
@@ -181,22 +172,7 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliRBM":
-        """Take one step, with all rows of `X` as one batch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
-
-        Returns
-        -------
-        BernoulliRBM
-            The fitted estimator.
-        """
+        """Take one step, with all rows of `X` as one batch."""
         seen = "components_" in vars(self)
         source = self._open(X, None, sample_weight, reset=not seen, accept_sparse="csr")
         shape = (source.n_features, self.n_components)

@@ -124,19 +124,10 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d), a file, a stream, a Dask collection or rows on a device
-            The rows.
         y : array-like of shape (n,) or (n, n_labels)
             Their labels; a matrix of zeros and ones where a row may have several.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
         X_val, y_val, sample_weight_val : default=None
             Rows that `early_stopping` judges by, in place of a part of `X`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._check_together()
         source, coding = self._open_training(X, y, sample_weight, "labels", True)
@@ -161,24 +152,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
     @available_if(_is_stochastic)
     @fitting
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "MLPClassifier":
-        """Take one epoch over some rows, from where the last call or ``fit`` ended.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), a file or a stream
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Take one epoch over some rows, from where the last call or ``fit`` ended."""
         self._check_together()
         if self.early_stopping:
             raise ParameterError(

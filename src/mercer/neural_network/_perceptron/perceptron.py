@@ -151,6 +151,7 @@ class PerceptronModel(LimitedEstimator):
         "row order": "each step starts from where the last one ended, so the answer depends on the order of the rows",
     }
     _stored, _check_structure = PERCEPTRON, check_chain
+    _takes_sparse = True
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]

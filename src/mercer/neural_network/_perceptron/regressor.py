@@ -106,19 +106,10 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d), a file, a stream, a Dask collection or rows on a device
-            The rows.
         y : array-like of shape (n,) or (n, n_targets)
             Their targets.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
         X_val, y_val, sample_weight_val : default=None
             Rows that `early_stopping` judges by, in place of a part of `X`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         self._check_together()
         source, coding = self._open_training(X, y, sample_weight, "numbers", True)
@@ -136,22 +127,7 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     @available_if(_is_stochastic)
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MLPRegressor":
-        """Take one epoch over some rows, from where the last call or ``fit`` ended.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), a file or a stream
-            The rows.
-        y : array-like of shape (n,)
-            Their targets.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+        """Take one epoch over some rows, from where the last call or ``fit`` ended."""
         self._check_together()
         if self.early_stopping:
             raise ParameterError(
@@ -208,11 +184,6 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     def predict(self, X: Any) -> Array:
         """Predict the targets of each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            The rows.
-
         Returns
         -------
         ndarray of shape (n,) or (n, n_targets)
@@ -222,15 +193,6 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination, the mean over targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
-            The rows.
-        y : array-like of shape (n,)
-            Their targets.
-        sample_weight : array-like of shape (n,), default=None
-            Their weights.
 
         Returns
         -------

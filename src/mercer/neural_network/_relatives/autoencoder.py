@@ -116,19 +116,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), a file, a stream, a Dask collection or rows on a device
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
         X_val, sample_weight_val : default=None
             Rows that `early_stopping` judges by, in place of a part of `X`.
-
-        Returns
-        -------
-        Autoencoder
-            The fitted estimator.
         """
         self._check_together(self.dropout > 0 or self.noise > 0)
         source = self._open(X, None, sample_weight)
@@ -142,22 +131,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Autoencoder":
-        """Take one epoch over some rows, from where the last call or ``fit`` ended.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), a file, a stream, a Dask collection or rows on a device
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
-
-        Returns
-        -------
-        Autoencoder
-            The fitted estimator.
-        """
+        """Take one epoch over some rows, from where the last call or ``fit`` ended."""
         first = self._check_partial()
         source = self._open(X, None, sample_weight, reset=first)
         task = Reconstruction(self._build(source.n_features), self)
@@ -201,30 +175,12 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         return self._build(self.n_features_in_).decoder
 
     def transform(self, X: Any) -> Array:
-        """Encode rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
+        """Encode rows."""
         source = open_new_rows(self, X)
         return source.map(_Codes(self._build(self.n_features_in_), self.weights_))
 
     def inverse_transform(self, X: Any) -> Array:
-        """Decode codes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-        """
+        """Decode codes."""
         check_is_fitted(self)
         codes = X if is_on_device(X) else np.asarray(X, dtype=to_numpy(self.weights_).dtype)
         check_placement(self, codes)
@@ -236,32 +192,12 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         return self._build(self.n_features_in_).decode(self.weights_, codes)
 
     def score_samples(self, X: Any) -> Array:
-        """Return minus the squared error of reconstruction of each row; the lower, the more unusual.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return minus the squared error of reconstruction of each row; the lower, the more unusual."""
         source = open_new_rows(self, X)
         return source.map(_Errors(self._build(self.n_features_in_), self.weights_))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
+        """Return the mean of :meth:`score_samples`."""
         scores = self.score_samples(X)
         return float(namespace_of(scores).mean(scores)) if is_on_device(scores) else float(np.mean(scores))
 

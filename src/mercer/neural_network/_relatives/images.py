@@ -143,17 +143,10 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
             Images; or a file, a stream, a Dask collection or rows on a device, with an image in each row.
-        y : array-like of shape (n_samples,)
-            Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each image counts.
         X_val, y_val, sample_weight_val : default=None
             Images that `early_stopping` judges by, in place of a part of `X`.
-
-        Returns
-        -------
-        ConvClassifier
-            The fitted estimator.
         """
         self._check_together(self.dropout > 0 or self.batch_norm)
         X, seen = flatten_images(X)
@@ -180,13 +173,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         ----------
         X, y, sample_weight
             Images, labels and weights, as in :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
-
-        Returns
-        -------
-        ConvClassifier
-            The fitted estimator.
         """
         first = self._check_partial()
         X, seen = flatten_images(X)
@@ -276,10 +262,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
         return self._map(X, Chances(self.classes_.shape[0]))
@@ -297,10 +279,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         return self._map(X, ClassNames(self.classes_))
@@ -311,12 +289,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
         """
         weight = None if sample_weight is None else to_numpy(sample_weight)
         return float(accuracy_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))

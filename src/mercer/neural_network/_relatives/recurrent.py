@@ -74,11 +74,6 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
             How often each sequence counts.
         X_val, y_val, lengths_val, sample_weight_val : default=None
             Sequences that `early_stopping` judges by, in place of a part of `X`.
-
-        Returns
-        -------
-        RecurrentClassifier
-            The fitted estimator.
         """
         self._check_together(self.dropout > 0)
         given = self._open_sequences(X, y, lengths, sample_weight, kind="labels")
@@ -105,13 +100,6 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         ----------
         X, y, lengths, sample_weight
             Sequences, targets and weights, as in :meth:`fit`; the longest sequence may differ from call to call.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
-
-        Returns
-        -------
-        RecurrentClassifier
-            The fitted estimator.
         """
         first = self._check_partial()
         given = self._open_sequences(X, y, lengths, sample_weight, kind="labels", reset=first)
@@ -200,9 +188,5 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
             Sequences, as in :meth:`fit`.
         y : array-like of shape (n_sequences,), (n_sequences, time) or (n_steps,)
         sample_weight : array-like of shape (n_sequences,), default=None
-
-        Returns
-        -------
-        float
         """
         return self._compare(accuracy_score, X, y, sample_weight, lengths)

@@ -65,11 +65,6 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
             How often each sequence counts.
         X_val, y_val, lengths_val, sample_weight_val : default=None
             Sequences that `early_stopping` judges by, in place of a part of `X`.
-
-        Returns
-        -------
-        RecurrentRegressor
-            The fitted estimator.
         """
         self._check_together(self.dropout > 0)
         given = self._open_sequences(X, y, lengths, sample_weight, kind="numbers")
@@ -92,11 +87,6 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
         ----------
         X, y, lengths, sample_weight
             Sequences, targets and weights, as in :meth:`fit`; the longest sequence may differ from call to call.
-
-        Returns
-        -------
-        RecurrentRegressor
-            The fitted estimator.
         """
         first = self._check_partial()
         given = self._open_sequences(X, y, lengths, sample_weight, kind="numbers", reset=first)
@@ -159,10 +149,6 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
             Sequences, as in :meth:`fit`.
         y : array-like of shape (n_sequences,), (n_sequences, time) or (n_steps,)
         sample_weight : array-like of shape (n_sequences,), default=None
-
-        Returns
-        -------
-        float
         """
         return self._compare(r2_score, X, y, sample_weight, lengths)
 
