@@ -3,8 +3,12 @@
 
 Cython inlines functions of another module only from a definition file. So that such functions are written once, their
 module is plain Python that can be run as it is, and the build makes its definition file from the syntax tree: types of
-arguments and of annotated local variables become C types, imports become cimports, constants become C constants, and
-records C structs. Comments, docstrings and decorators are dropped.
+arguments and of annotated local variables become C types, imports become cimports (those for types alone stand below
+``if TYPE_CHECKING``), constants become C constants, and records C structs. Comments, docstrings and decorators are
+dropped.
+
+Of a module that is compiled itself, the file has the fields of its classes alone: the definitions that name these
+classes find them there.
 """
 
 import ast
@@ -18,10 +22,15 @@ C_NAMES = {
     "longlong": "long long",
     "ulonglong": "unsigned long long",
     "uchar": "unsigned char",
+    "schar": "signed char",
     "ushort": "unsigned short",
     "uint": "unsigned int",
     "p_double": "double *",
 }
+# An import of the records that the fields of classes hold.
+RECORDS = re.compile(r"from mercer\._native\.\w+ import \w+ as records$")
+# An integer of ten digits or more.
+LONG_INTEGER = re.compile(r"(?<![\w.])\d{10,}(?![\w.])")
 # The first line of a module whose loop variables take their type from what they are assigned.
 INFERRED = "# cython: infer_types=True"
 
@@ -49,15 +58,22 @@ def make_definition(source: str, module: str) -> str:
     parts = [
         f"# Made from {module}.py by tools/make_definitions.py.",
         "cimport cython",
-        "from libc.math cimport INFINITY",
+        "from libc.math cimport INFINITY, NAN",
     ]
     # Directives at the head of a definition file do not reach the modules that inline its functions.
     inferred = "@cython.infer_types(True)\n" if source.startswith(INFERRED) else ""
-    for node in ast.parse(source).body:
+    body = ast.parse(source).body
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    if classes:
+        parts += [cimport(node) for node in ast.walk(ast.Module(body)) if is_named(node)]
+        return "\n".join([*parts, *map(define_class, classes)]) + "\n"
+    for node in body:
         if isinstance(node, ast.FunctionDef):
             parts.append("\n" + inferred + define_function(node))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mercer._native"):
-            parts.append(ast.unparse(node).replace(" import ", " cimport "))
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            parts += map(cimport, node.body)
+        elif isinstance(node, ast.ImportFrom):
+            parts += [cimport(node)] * ((node.module or "").startswith("mercer._native"))
         elif isinstance(node, ast.Assign):
             parts.append(define_constant(node, module))
         elif not isinstance(node, ast.Import | ast.Expr):
@@ -65,10 +81,28 @@ def make_definition(source: str, module: str) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
+def is_named(node: ast.AST) -> bool:
+    """Return whether a statement imports a module of records under another name, for the fields of classes."""
+    return isinstance(node, ast.ImportFrom) and node.level == 0 and bool(RECORDS.match(ast.unparse(node)))
+
+
+def cimport(node: ast.stmt) -> str:
+    """Return the cimport of what a statement imports."""
+    return ast.unparse(node).replace(" import ", " cimport ")
+
+
+def define_class(node: ast.ClassDef) -> str:
+    """Return the fields of a class that are annotated."""
+    fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    return "\n    ".join(
+        [f"\ncdef class {node.name}:", *(line for part in fields for line in write_statement(part).splitlines())]
+    )
+
+
 def define_constant(node: ast.Assign, module: str) -> str:
     """Return the definition of a constant, a record or a fused type at module level; empty for ``__all__``."""
     name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
-    if name in ("__all__", "INFINITY"):
+    if name in ("__all__", "INFINITY", "NAN"):
         return ""
     if value.startswith("cython.fused_type("):
         types = [write_type(argument) for argument in node.value.args]
@@ -96,13 +130,18 @@ def write_statement(node: ast.stmt) -> str:
     """Return a statement of a function's body; one that declares a local variable becomes ``cdef``."""
     if isinstance(node, ast.AnnAssign):
         declared = f"cdef {write_type(node.annotation)} {ast.unparse(node.target)}"
-        return declared if node.value is None else f"{declared} = {ast.unparse(node.value)}"
+        return declared if node.value is None else widen_integers(f"{declared} = {ast.unparse(node.value)}")
     text = ast.unparse(node)
     # Room on the stack: `name = cython.declare(cython.double[64])`.
     declared = re.fullmatch(r"(\w+) = cython\.declare\((cython\.\w+)(\[\d+\])\)", text)
     if declared:
         return f"cdef {write_type(ast.parse(declared[2]).body[0].value)} {declared[1]}{declared[3]}"
-    return text
+    return widen_integers(text)
+
+
+def widen_integers(text: str) -> str:
+    """Return a statement in which integers beyond 32 bits are marked: they would be Python's without a mark."""
+    return LONG_INTEGER.sub(lambda found: found[0] + "LL" if int(found[0]) >= 2**31 else found[0], text)
 
 
 def write_type(annotation: ast.expr | None) -> str:

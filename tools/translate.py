@@ -95,12 +95,10 @@ def make_definitions(arguments):
 def list_definitions(path, root, made):
     """Return the files that a native module takes definitions from, directly or through others.
 
-    Cython's own depfile misses cimports inside ``if cython.compiled``. A file that is made counts as its source. The
-    definition file beside the module, which declares its classes, belongs to them too.
+    Cython's own depfile misses cimports inside ``if cython.compiled``. A file that is made counts as its source.
     """
-    own = path.with_suffix(".pxd")
-    files = {own} if own.exists() else set()
-    queue = [path, *files]
+    files = set()
+    queue = [path]
     while queue:
         for package, names in CIMPORT.findall(queue.pop().read_text(encoding="utf-8")):
             folder = Path(*package.split("."))

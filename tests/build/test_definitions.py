@@ -44,7 +44,7 @@ def scale(x: cython.const[real][:, ::1], row: cython.Py_ssize_t, out: cython.lon
 
 DEFINITION = '''# Made from scaling.py by tools/make_definitions.py.
 cimport cython
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from mercer._native.shared cimport inline as elementary
 ctypedef fused real:
     float
@@ -89,3 +89,44 @@ def test_a_file_is_written_again_only_if_it_changes(tmp_path):
     tool.write_definition(source, target)
     assert target.stat().st_mtime_ns == written
     assert [file.name for file in target.parent.iterdir()] == ["scaling.pxd"]
+
+
+RECORDS = '''"""A compiled module."""
+
+import cython
+
+from mercer._native.tree import growth_records as records
+
+
+class Node:
+    """A node."""
+
+    rows: cython.const[cython.int][::1]
+    quads: records.Quad[::1]
+
+    def __init__(self, rows, quads):
+        self.rows, self.quads = rows, quads
+
+
+def search(node: Node):
+    """Search a node."""
+'''
+
+
+def test_of_a_module_with_classes_their_fields_alone_are_defined():
+    text = load_tool().make_definition(RECORDS, "search")
+    assert text.endswith(
+        "from mercer._native.tree cimport growth_records as records\n"
+        "\ncdef class Node:\n    cdef const int[::1] rows\n    cdef records.Quad[::1] quads\n"
+    )
+
+
+def test_types_are_imported_for_the_checker_and_large_integers_are_marked():
+    source = (
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+        "    from mercer._native.tree.search import Node\n"
+        "def read(node: Node) -> cython.longlong:\n    return node.key & 0xFFFFFFFF\n"
+    )
+    text = load_tool().make_definition(source, "reading")
+    assert "from mercer._native.tree.search cimport Node\n" in text
+    assert "cdef inline long long read(Node node) noexcept nogil:\n    return node.key & 4294967295LL\n" in text

@@ -38,15 +38,19 @@ def test_every_definition_that_a_module_names_is_listed(path, list_definitions):
     assert read_cimports(path) <= list_definitions(path, SOURCE, {})
 
 
-def test_definitions_are_followed_through_parentheses_own_files_and_other_definitions(list_definitions):
-    listed = {file.name for file in list_definitions(NATIVE / "tree" / "node_search.py", SOURCE, {})}
-    # The scans are named in parentheses, impurity.pxd by the scans only, and node_search.pxd by nobody.
-    assert {"split_scan.pxd", "impurity.pxd", "node_search.pxd", "inline.pxd"} <= listed
+def test_definitions_are_followed_through_parentheses_and_other_definitions(list_definitions):
+    tree = NATIVE / "tree"
+    made = {
+        path.relative_to(SOURCE).with_suffix(".pxd"): path for path in tree.glob("*.py") if path.stem != "node_lanes"
+    }
+    listed = {file.name for file in list_definitions(tree / "node_search.py", SOURCE, made)}
+    # The scans are named in parentheses, and what these name are made from Python or are definition files.
+    assert {"split_scan.py", "impurity.py", "node_lanes.pxd", "inline.pxd"} <= listed
 
 
 def test_a_definition_that_is_made_counts_as_its_source(list_definitions, tmp_path):
-    place = Path("mercer/_native/boosting/layout.pxd")
-    source = NATIVE / "boosting" / "layout.py"
+    place = Path("mercer/_native/boosting/leaves.pxd")
+    source = NATIVE / "boosting" / "leaves.py"
     listed = list_definitions(NATIVE / "boosting" / "boosting_growth.py", SOURCE, {place: source})
     assert source in listed
 

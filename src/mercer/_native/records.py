@@ -1,4 +1,7 @@
-"""The NumPy types of native records, and arrays of them: those of ``tree.packed_nodes`` and of ``boosting.leaves``."""
+"""The NumPy types of native records, and arrays of them.
+
+The records are those of ``tree.growth_records``, ``tree.packed_nodes`` and ``boosting.leaves``.
+"""
 
 from typing import Any
 
@@ -6,6 +9,16 @@ import numpy as np
 
 from mercer._native.loading import level
 
+QUAD = np.dtype([(name, "f8") for name in ("one", "weight", "amount", "target")])
+GROWN_NODE = np.dtype(
+    [
+        *((name, "i4") for name in ("left", "feature", "greatest_left", "least_right")),
+        *((name, "i4") for name in ("side", "rows", "pure", "depth")),
+        *((name, "f8") for name in ("threshold", "weight")),
+    ]
+)
+WAITING = np.dtype([(name, "i8") for name in ("node", "start", "stop", "seed", "depth")])
+CATEGORY = np.dtype([(name, "f8") for name in ("rows", "weight", "key")])
 PACKED_NODE = np.dtype([("threshold", "f8"), ("mark", "i4"), ("skip", "i4")])
 WORDS = np.dtype([("gradient", "i8"), ("rest", "i8")])
 NODE = np.dtype(

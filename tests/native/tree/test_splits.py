@@ -18,6 +18,7 @@ def at_level(level, monkeypatch):
     """The searches of one build, put in the place of those in use."""
     monkeypatch.setattr(_search, "node_search", importlib.import_module(f"mercer._native.{level}.node_search"))
     monkeypatch.setattr(_growth, "node_rows", importlib.import_module(f"mercer._native.{level}.node_rows"))
+    monkeypatch.setattr("mercer._native.records.level", lambda: level)
     return level
 
 

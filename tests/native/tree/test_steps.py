@@ -80,15 +80,15 @@ def test_steps_give_the_tree_of_every_cut(kind, limits):
                 assert_same(grow(stepwise, target, rules), grow(plain, target, rules))
 
 
-# Uncompiled code tries every cut.
-@pytest.mark.parametrize("build", list_built_levels())
+@pytest.mark.parametrize("build", [*list_built_levels(), "interpreted"])
 def test_every_build_finds_the_same_cuts(build, monkeypatch):
     X = draw_columns("repeated values")
     target = next(make_targets(X, numpy.ones(N_ROWS)))
-    rules = Rules(max_features=X.shape[1])
+    rules = Rules(max_features=X.shape[1], max_depth=3)
     expected = grow(encode_columns(X, 1, "test"), target, rules)
     for room in (_search, _whole_growth):
         monkeypatch.setattr(room, "node_search", importlib.import_module(f"mercer._native.{build}.node_search"))
+    monkeypatch.setattr("mercer._native.records.level", lambda: build)
     assert_same(grow(encode_columns(X, 1, "test", steps=True), target, rules), expected)
 
 

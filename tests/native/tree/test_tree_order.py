@@ -5,6 +5,8 @@ import importlib
 import numpy
 import pytest
 
+from mercer._native.records import GROWN_NODE, make_records
+
 
 @pytest.fixture
 def tree_order(level):
@@ -24,41 +26,47 @@ def test_ranks_are_those_of_distinct_values_and_nan_comes_last(tree_order, real)
     assert missing.tolist() == [-1, 2, 0, -1]
 
 
-def order(tree_order, links, numbers, values, offsets, is_drawn):
+def order(tree_order, rows, described, values, offsets, is_drawn):
     """Order the nodes; return the arrays of the tree by name."""
-    n, m = len(links), numbers.shape[1] - 2
-    integers, flags = numpy.empty((4, n), numpy.intc), numpy.empty((2, n), numpy.uint8)
-    threshold, weights, described = numpy.empty(n), numpy.empty(n), numpy.empty((n, m))
-    depths, places = numpy.empty(n, numpy.int64), numpy.empty(n, numpy.int64)
-    nodes = tree_order.Nodes(tuple(integers), (threshold, weights, described), tuple(flags), depths)
-    tree_order.order_nodes(links, numbers, values, offsets, is_drawn, numpy.empty(n, numpy.int64), places, nodes)
-    names = ("left", "right", "feature", "rows", "missing_left", "pure", "threshold", "weights", "depths", "places")
-    found = dict(zip(names, (*integers, *flags, threshold, weights, depths, places), strict=True))
-    return {name: column.tolist() for name, column in found.items()} | {"described": described.tolist()}
+    n, grown = len(rows), make_records(len(rows), GROWN_NODE)
+    for node, fields in enumerate(rows):
+        grown[node] = tuple(fields)
+    names = ("children_left", "children_right", "feature", "n_node_samples")
+    made = {name: numpy.empty(n, numpy.intc) for name in names}
+    made |= {name: numpy.empty(n) for name in ("threshold", "weighted_n_node_samples")}
+    made |= {name: numpy.empty(n, numpy.uint8) for name in ("missing_go_to_left", "pure")}
+    made |= {"described": numpy.empty(described.shape), "depths": numpy.empty(n, numpy.int64)}
+    places, sizes = numpy.empty((2, n), numpy.int64)
+    tree_order.order_nodes(grown, described, values, offsets, is_drawn, sizes, places, tree_order.Nodes(made))
+    return {name: column.tolist() for name, column in made.items()} | {"places": places.tolist()}
 
 
-# The root is split into nodes 1 and 2, and node 2 into 3 and 4, by columns 1 and 0; the last split has no value above.
-LINKS = [[1, 1, 0, 1, 2, 9, 0], [-1, 0, 0, 0, 0, 5, 1], [3, 0, 1, 2, 1, 4, 0], [-1, 0, 0, 0, 0, 3, 0], [-1] + [0] * 6]
-NUMBERS = [[0.5, 9.0, 1.0], [0.0, 5.0, 2.0], [0.75, 4.0, 3.0], [0.0, 3.0, 4.0], [0.0, 1.0, 5.0]]
+# The root is split into nodes 1 and 2, and node 1 into 3 and 4, by columns 1 and 0; the last split has no value above.
+# Left child, feature, greatest code left, least right, side, rows, pure, depth, threshold, weight.
+LEAF = [-1, 0, 0, 0, 0]
+NODES = [
+    [1, 1, 0, 1, 2, 9, 0, 0, 0.5, 9.0],
+    [3, 0, 1, 2, 1, 4, 0, 1, 0.75, 4.0],
+    [*LEAF, 5, 1, 1, 0.0, 5.0],
+    [*LEAF, 3, 0, 2, 0.0, 3.0],
+    [*LEAF, 0, 0, 2, 0.0, 1.0],
+]
 
 
 @pytest.mark.parametrize("is_drawn", [False, True])
 def test_nodes_are_numbered_depth_first_with_thresholds_midway(tree_order, is_drawn):
-    links, numbers = numpy.array(LINKS, numpy.intc), numpy.array(NUMBERS)
-    # A right child before its sibling's descendants: swap the children of the root by growing the left one.
-    links[0, 0], links[1], links[2] = 1, links[2].copy(), links[1].copy()
-    numbers[1], numbers[2] = numbers[2].copy(), numbers[1].copy()
-    found = order(tree_order, links, numbers, numpy.array([1.0, 2.0, 4.0, 6.0, 0.0]), numpy.array([0, 2, 4]), is_drawn)
+    values, described = numpy.array([1.0, 2.0, 4.0, 6.0, 0.0]), numpy.array([[1.0], [3.0], [2.0], [4.0], [5.0]])
+    found = order(tree_order, NODES, described, values, numpy.array([0, 2, 4]), is_drawn)
     assert found["places"] == [0, 1, 4, 2, 3]
-    assert found["left"] == [1, 2, -1, -1, -1]
-    assert found["right"] == [4, 3, -1, -1, -1]
+    assert found["children_left"] == [1, 2, -1, -1, -1]
+    assert found["children_right"] == [4, 3, -1, -1, -1]
     assert found["feature"] == [1, 0, -2, -2, -2]
     assert found["depths"] == [0, 1, 2, 2, 1]
-    assert found["rows"] == [9, 4, 3, 0, 5]
-    assert found["weights"] == [9.0, 4.0, 3.0, 1.0, 5.0]
+    assert found["n_node_samples"] == [9, 4, 3, 0, 5]
+    assert found["weighted_n_node_samples"] == [9.0, 4.0, 3.0, 1.0, 5.0]
     assert found["described"] == [[1.0], [3.0], [4.0], [5.0], [2.0]]
     # The root had no missing values: later ones go to the heavier child, here the right one.
-    assert found["missing_left"] == [0, 1, 0, 0, 0]
+    assert found["missing_go_to_left"] == [0, 1, 0, 0, 0]
     assert found["pure"] == [0, 0, 0, 0, 1]
     assert found["threshold"] == ([0.5, 0.75] if is_drawn else [5.0, numpy.inf]) + [-2.0] * 3
 
@@ -66,8 +74,8 @@ def test_nodes_are_numbered_depth_first_with_thresholds_midway(tree_order, is_dr
 def test_a_threshold_between_neighbouring_numbers_is_the_lower_one(tree_order):
     low = 1.0
     values = numpy.array([low, numpy.nextafter(low, 2.0), 0.0])
-    links = numpy.array([[1, 0, 0, 1, 0, 2, 0], [-1] + [0] * 6, [-1] + [0] * 6], numpy.intc)
-    found = order(tree_order, links, numpy.ones((3, 2)), values, numpy.array([0, 2]), False)
+    nodes = [[1, 0, 0, 1, 0, 2, 0, 0, 0.0, 2.0], [*LEAF, 1, 1, 1, 0.0, 1.0], [*LEAF, 1, 1, 1, 0.0, 1.0]]
+    found = order(tree_order, nodes, numpy.ones((3, 1)), values, numpy.array([0, 2]), False)
     assert found["threshold"][0] == low
 
 

@@ -36,6 +36,7 @@ def at_level(level, monkeypatch):
         for name in ("node_search", "node_rows", "tree_order"):
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, importlib.import_module(f"mercer._native.{level}.{name}"))
+    monkeypatch.setattr("mercer._native.records.level", lambda: level)
     return level
 
 
@@ -134,7 +135,7 @@ def test_ctrl_c_keeps_the_branches_that_are_grown(monkeypatch):
     def grow_or_stop(*records):
         if next(calls) == 2:
             raise KeyboardInterrupt
-        grow(*records)
+        return grow(*records)
 
     # On this thread, so that two branches are complete before the third is stopped.
     monkeypatch.setattr(_whole_growth, "run_numbered", lambda work, count, _: [work(i) for i in range(count)])
@@ -186,7 +187,7 @@ def test_ctrl_c_on_one_thread_ends_the_branches_of_the_others(monkeypatch):
         calls.append(None)
         # As another thread would, whose branch was interrupted.
         thicket.is_stopped = len(calls) == 5
-        grow(*records)
+        return grow(*records)
 
     monkeypatch.setattr(_whole_growth.node_search, "grow_nodes", stop_after_five)
     thicket.grow_in_turn([numpy.zeros(1, int)])

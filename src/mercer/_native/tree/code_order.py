@@ -1,63 +1,101 @@
-"""The uncompiled twin of ``code_order.pxd``."""
+# cython: infer_types=True
+"""The rows of a node sorted by their codes in one column, and the random draws of a node.
 
-import numpy
+A key is code 2^32 + i for row i of the node: keys are distinct, and sorting them sorts the rows stably by code.
+"""
 
+import cython
 
-def gather_keys(codes, feature, rows, start, stop, missing, keys, span):
-    """Write a key for each row from `start` to `stop`, those of known values first; return the number of these."""
-    values = numpy.asarray(codes)[feature, numpy.asarray(rows)[start:stop]].astype(numpy.int64)
-    # Code above, place within the node below: sorting keys sorts by code and keeps the order of rows.
-    found = (values << 32) + numpy.arange(len(values))
-    known = values != missing
-    n_known = int(known.sum())
-    keys[:n_known] = found[known]
-    # Missing rows fill the end from behind.
-    keys[n_known : len(values)] = found[~known][::-1]
-    # Beyond all codes where no value is known.
-    span[0] = values[known].min(initial=1 << 40)
-    span[1] = values[known].max(initial=-1)
-    return n_known
+code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
 
 
-def order_keys(keys, spare, n, least, greatest):
-    """Sort the first n keys."""
-    keys[:n] = numpy.sort(keys[:n])
+def gather_keys(
+    codes: cython.const[code][:, ::1],
+    feature: cython.Py_ssize_t,
+    rows: cython.const[cython.int][::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    missing: cython.longlong,
+    keys: cython.longlong[:, ::1],
+) -> cython.Py_ssize_t:
+    """Write a key for each row from `start` to `stop` to ``keys[0]``, known values first; return the number of these.
+
+    ``keys[2]`` receives the least and the greatest known code.
+    """
+    # Keys of known values fill ``keys[0, :known]``, those of missing values ``keys[0, unknown:]``; they meet.
+    known: cython.Py_ssize_t = 0
+    unknown: cython.Py_ssize_t = stop - start
+    value: cython.longlong
+    least: cython.longlong = 1099511627776
+    greatest: cython.longlong = -1
+    for i in range(start, stop):
+        value = cython.cast(cython.longlong, codes[feature, rows[i]])
+        if value == missing:
+            unknown -= 1
+            keys[0, unknown] = (value << 32) + (i - start)
+            continue
+        least = value if value < least else least
+        greatest = value if value > greatest else greatest
+        keys[0, known] = (value << 32) + (i - start)
+        known += 1
+    keys[2, 0] = least
+    keys[2, 1] = greatest
+    return known
 
 
-def read_place(key):
+def read_place(key: cython.longlong) -> cython.Py_ssize_t:
     """Return the index in its node of the row that `key` stands for."""
-    return int(key) & 0xFFFFFFFF
+    return key & 0xFFFFFFFF
 
 
-def mix(x):
-    """Return a pseudorandom integer below 2^32 that depends on `x` alone."""
-    x = int(x) & 0xFFFFFFFF
-    x ^= x >> 16
+def mix(x: cython.longlong) -> cython.longlong:
+    """Return a pseudorandom integer below 2^32 that depends on `x` alone; the products stay below 2^63."""
+    x = x & 0xFFFFFFFF
+    x = x ^ (x >> 16)
     x = (x * 0x7FEB352D) & 0xFFFFFFFF
-    x ^= x >> 15
+    x = x ^ (x >> 15)
     x = (x * 0x5846CA6B) & 0xFFFFFFFF
     return x ^ (x >> 16)
 
 
-def draw_feature(order, number, seed):
-    """Return feature `number` of a random order: one step of a Fisher-Yates shuffle of `order`."""
-    other = number + mix(int(seed) + 0x9E3779B9 * (number + 1)) % (len(order) - number)
-    order[number], order[other] = order[other], order[number]
-    return int(order[number])
+def draw_feature(order: cython.int[::1], number: cython.Py_ssize_t, seed: cython.longlong) -> cython.int:
+    """Return feature `number` of a random order: one step of a Fisher-Yates shuffle of `order`.
+
+    ``order[:number]`` are the features drawn before, and a feature drawn is swapped into ``order[number]``.
+    """
+    step: cython.longlong = 0x9E3779B9
+    other: cython.Py_ssize_t = number + mix(seed + step * (number + 1)) % (order.shape[0] - number)
+    feature: cython.int = order[other]
+    order[other] = order[number]
+    order[number] = feature
+    return feature
 
 
-def draw_threshold(seed, feature, low, high):
+def draw_threshold(
+    seed: cython.longlong, feature: cython.Py_ssize_t, low: cython.double, high: cython.double
+) -> cython.double:
     """Return a pseudorandom threshold, uniform on [`low`, `high`); `low` where the two are equal."""
-    share = mix(int(seed) + 7919 * (int(feature) + 1)) / 4294967296.0
-    value = low * (1.0 - share) + high * share
+    share: cython.double = mix(seed + 7919 * (feature + 1)) / 4294967296.0
+    value: cython.double = low * (1.0 - share) + high * share
+    # Rounding may reach `high`, and then no row would go right.
     return low if value >= high or value < low else value
 
 
-def draw_side(seed, feature):
+def draw_side(seed: cython.longlong, feature: cython.Py_ssize_t) -> cython.int:
     """Return the side, 0 right or 1 left, that missing rows take at a random cut."""
-    return mix(int(seed) + 104729 * (int(feature) + 1)) & 1
+    return mix(seed + 104729 * (feature + 1)) & 1
 
 
-def find_last_below(table, first, last, value):
+def find_last_below(
+    table: cython.const[cython.double][::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, value: cython.double
+) -> cython.Py_ssize_t:
     """Return the last index i from `first` to `last` with ``table[i] <= value``; it must hold at `first`."""
-    return int(first) + max(int(numpy.searchsorted(table[first : last + 1], value, side="right")) - 1, 0)
+    middle: cython.Py_ssize_t
+    # The answer is always in [first, last].
+    while first < last:
+        middle = (first + last + 1) // 2
+        if table[middle] <= value:
+            first = middle
+        else:
+            last = middle - 1
+    return first

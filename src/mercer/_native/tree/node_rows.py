@@ -1,11 +1,12 @@
+# cython: infer_types=True
 """Divide the rows of the nodes of a tree, sum them, and number the nodes depth first."""
 
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.tree import code_order, node_sums
+    from cython.cimports.mercer._native.tree import code_order, node_lanes, node_sums
 else:
-    from mercer._native.tree import code_order, node_sums
+    from mercer._native.tree import code_order, node_lanes, node_sums
 
 code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
 real = cython.fused_type(cython.float, cython.double)
@@ -32,8 +33,6 @@ def divide_rows(
     (k, 3), written: the number of rows that went left, the greatest code among them, and the least code among the
     others (both of rows that are not missing).
     """
-    t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     f: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
@@ -94,8 +93,6 @@ def divide_values(
 
     `found` (k, 3) receives the number of rows that went left, and zeros.
     """
-    t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     f: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
@@ -133,7 +130,6 @@ def describe_classes(
     weights: cython.double[::1],
 ):
     """Write the weight of each node to `weights`, and that of each class in it to `counts`."""
-    t: cython.Py_ssize_t
     with cython.nogil:
         for t in range(starts.shape[0]):
             weights[t] = node_sums.sum_classes(rows, starts[t], stops[t], slots, weight, counts[t])
@@ -145,18 +141,15 @@ def describe_values(
     stops: cython.const[cython.longlong][::1],
     targets: cython.const[cython.double][:, ::1],
     weight: cython.const[cython.double][::1],
-    means: cython.double[:, ::1],
-    squares: cython.double[:, ::1],
+    described: cython.double[:, ::1],
     equal: cython.uchar[::1],
     weights: cython.double[::1],
 ):
-    """Write the weight of each node, the mean of each target, its variance, and whether all targets are equal."""
-    t: cython.Py_ssize_t
+    """Write the weight of each node, the means and then the variances of its targets, and whether all are equal."""
     with cython.nogil:
         for t in range(starts.shape[0]):
-            equal[t] = node_sums.sum_values(
-                rows, starts[t], stops[t], targets, weight, means[t], squares[t], weights[t:]
-            )
+            weights[t] = node_sums.sum_weights(rows, starts[t], stops[t], weight)
+            equal[t] = node_sums.sum_values(rows, starts[t], stops[t], targets, weight, weights[t], described[t])
 
 
 def describe_medians(
@@ -168,20 +161,17 @@ def describe_medians(
     scaled: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     keys: cython.longlong[:, ::1],
-    medians: cython.double[:, ::1],
-    distances: cython.double[:, ::1],
+    described: cython.double[:, ::1],
 ):
-    """Write the weighted median of each target in each node, and the mean distance from it.
+    """Write the weighted medians of the targets of each node, and then the mean distances from them.
 
     `ranks` (outputs, n) are the ranks of the targets; `scaled` are the weights as integers, so that their sums are
     exact; `keys` (3, m) is scratch. If the rows up to a target have exactly half of the scaled weight, the median is
     the mean of that target and the next.
     """
-    t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    o: cython.Py_ssize_t
     r: cython.Py_ssize_t = 0
     known: cython.Py_ssize_t
+    place: cython.Py_ssize_t
     total: cython.double
     half: cython.double
     below: cython.double
@@ -197,30 +187,30 @@ def describe_medians(
                 total += weight[rows[i]]
             for o in range(ranks.shape[0]):
                 # The ranks of the targets serve as codes, so that one sort serves splits and medians.
-                known = code_order.gather_keys(ranks, o, rows, starts[t], stops[t], -1, keys[0], keys[2])
-                code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
+                known = code_order.gather_keys(ranks, o, rows, starts[t], stops[t], -1, keys)
+                node_lanes.order_keys(keys, known, keys[2, 0], keys[2, 1])
                 # `below` is the weight of the first i + 1 rows in the order of the targets. The loop ends: for the last
                 # row it is twice `half`.
                 below = 0.0
-                i = 0
+                place = 0
                 while True:
-                    r = rows[starts[t] + code_order.read_place(keys[0, i])]
+                    r = rows[starts[t] + code_order.read_place(keys[0, place])]
                     below += scaled[r]
                     if below >= half:
                         break
-                    i += 1
+                    place += 1
                 median = targets[r, o]
                 # Exactly half of the weight is up to here: the median is midway to the next target.
-                if below == half and i + 1 < known:
-                    r = rows[starts[t] + code_order.read_place(keys[0, i + 1])]
+                if below == half and place + 1 < known:
+                    r = rows[starts[t] + code_order.read_place(keys[0, place + 1])]
                     median = median / 2.0 + targets[r, o] / 2.0
                 # `below` serves as the sum of absolute distances from here on.
                 below = 0.0
                 for i in range(starts[t], stops[t]):
                     distance = targets[rows[i], o] - median
                     below += weight[rows[i]] * (distance if distance >= 0.0 else -distance)
-                medians[t, o] = median
-                distances[t, o] = below / total
+                described[t, o] = median
+                described[t, ranks.shape[0] + o] = below / total
 
 
 def number_nodes(
@@ -230,7 +220,6 @@ def number_nodes(
     numbers: cython.longlong[::1],
 ):
     """Write each node's index in depth-first order, left before right; children must come after their parents."""
-    i: cython.Py_ssize_t
     n: cython.Py_ssize_t = left.shape[0]
     with cython.nogil:
         # From the last node to the first: the sizes of both subtrees are known before that of their parent.

@@ -1,42 +1,21 @@
+# cython: infer_types=True
 """The steps around the growth of a tree: targets in steps, ranks of columns, depth-first order, sums by level."""
 
 import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import floor, rint
+    from cython.cimports.mercer._native.tree import growth_records as records
 else:
     from numpy import floor, rint
 
+    from mercer._native.tree import growth_records as records
+
 real = cython.fused_type(cython.float, cython.double)
 
-# The columns of `links` and `numbers`, as in ``node_steps.pxd``, which only the module of its records may import: the
-# left child, whose right sibling is the next node.
-CHILD = cython.declare(cython.Py_ssize_t, 0)
-# The column of the rows that the node is split by.
-FEATURE = cython.declare(cython.Py_ssize_t, 1)
-# The greatest code that goes left.
-GREATEST_LEFT = cython.declare(cython.Py_ssize_t, 2)
-# The least code that goes right.
-LEAST_RIGHT = cython.declare(cython.Py_ssize_t, 3)
-# Where rows with missing values go.
-SIDE = cython.declare(cython.Py_ssize_t, 4)
-# The number of rows.
-ROWS = cython.declare(cython.Py_ssize_t, 5)
-# Whether all targets are equal.
-PURE = cython.declare(cython.Py_ssize_t, 6)
-# In `numbers`: a threshold that was drawn.
-THRESHOLD = cython.declare(cython.Py_ssize_t, 0)
-# In `numbers`: the weight of the rows.
-NODE_WEIGHT = cython.declare(cython.Py_ssize_t, 1)
-# In `numbers`: the first of those that describe the targets.
-DESCRIBED = cython.declare(cython.Py_ssize_t, 2)
 # What the arrays of a tree hold at a leaf, as in scikit-learn.
 LEAF = cython.declare(cython.int, -1)
 UNDEFINED = cython.declare(cython.int, -2)
-# In SIDE: missing values go left.
-LEFT = cython.declare(cython.int, 1)
-# In SIDE: the node had no missing values.
-NONE_MISSING = cython.declare(cython.int, 2)
 INFINITY = cython.declare(cython.double, float("inf"))
 
 
@@ -45,13 +24,8 @@ INFINITY = cython.declare(cython.double, float("inf"))
 class Nodes:
     """The arrays of a tree of n nodes, numbered depth first, all written.
 
-    Parameters
-    ----------
-    left, right, feature, rows : (n,) as ``children_left``, ``children_right``, ``feature`` and ``n_node_samples``
-    threshold, weights : (n,)
-    described : (n, m), the numbers besides the weight that describe a node
-    missing_left, pure : (n,) flags
-    depths : (n,)
+    They are those of ``BinaryTree``; `described` (n, m) are the numbers besides the weight that describe a node, and
+    `pure` (n,) are flags.
     """
 
     left: cython.int[::1]
@@ -65,11 +39,13 @@ class Nodes:
     pure: cython.uchar[::1]
     depths: cython.longlong[::1]
 
-    def __init__(self, integers, numbers, flags, depths):
-        self.left, self.right, self.feature, self.rows = integers
-        self.threshold, self.weights, self.described = numbers
-        self.missing_left, self.pure = flags
-        self.depths = depths
+    def __init__(self, made):
+        """Hold the arrays of a dictionary."""
+        self.left, self.right = made["children_left"], made["children_right"]
+        self.feature, self.threshold = made["feature"], made["threshold"]
+        self.missing_left, self.depths = made["missing_go_to_left"], made["depths"]
+        self.rows, self.weights = made["n_node_samples"], made["weighted_n_node_samples"]
+        self.described, self.pure = made["described"], made["pure"]
 
 
 def find_range(
@@ -79,8 +55,6 @@ def find_range(
     high: cython.double[::1],
 ) -> bool:
     """Write the least and the greatest target of rows with weight, (outputs,); return whether all weights are whole."""
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     are_whole: cython.bint = True
     with cython.nogil:
         for k in range(low.shape[0]):
@@ -108,8 +82,6 @@ def scale_targets(
 
     Whole weights multiply whole steps; other weights come before the rounding.
     """
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     steps: cython.double
     with cython.nogil:
         for i in range(weight.shape[0]):
@@ -140,8 +112,6 @@ def rank_columns(
         last, and where each column begins
     missing : (d,), written: the rank of NaN, or -1 in a column without any
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     row: cython.Py_ssize_t
     total: cython.Py_ssize_t = 0
     most: cython.Py_ssize_t = 0
@@ -171,28 +141,29 @@ def rank_columns(
 @cython.nogil
 @cython.exceptval(check=False)
 def find_threshold(
-    link: cython.const[cython.int][::1],
+    grown: cython.const[records.GrownNode][::1],
+    node: cython.Py_ssize_t,
     values: cython.const[cython.double][::1],
     offsets: cython.const[cython.longlong][::1],
 ) -> cython.double:
     """Return the middle between the greatest value that goes left and the least that does not."""
-    feature: cython.Py_ssize_t = link[FEATURE]
+    feature: cython.Py_ssize_t = grown[node].feature
     first: cython.Py_ssize_t = offsets[feature]
-    low: cython.double = values[first + link[GREATEST_LEFT]]
+    low: cython.double = values[first + grown[node].greatest_left]
     high: cython.double
     middle: cython.double
     # No present value goes right: the split is between present and missing ones.
-    if link[LEAST_RIGHT] >= offsets[feature + 1] - first:
+    if grown[node].least_right >= offsets[feature + 1] - first:
         return INFINITY
-    high = values[first + link[LEAST_RIGHT]]
+    high = values[first + grown[node].least_right]
     middle = low / 2.0 + high / 2.0
     # Between neighbouring floats the middle may round up, and the upper value must stay on its side.
     return low if middle >= high else middle
 
 
 def order_nodes(
-    links: cython.const[cython.int][:, ::1],
-    numbers: cython.const[cython.double][:, ::1],
+    grown: cython.const[records.GrownNode][::1],
+    described: cython.const[cython.double][:, ::1],
     values: cython.const[cython.double][::1],
     offsets: cython.const[cython.longlong][::1],
     is_drawn: cython.bint,
@@ -200,44 +171,42 @@ def order_nodes(
     places: cython.longlong[::1],
     nodes: Nodes,
 ):
-    """Write the nodes of a tree depth first, left before right; in `links` children come after their parents.
+    """Write the nodes of a tree depth first, left before right; in `grown` children come after their parents.
 
     Parameters
     ----------
-    links, numbers : (n, 7), (n, 2 + m), see ``node_steps.pxd``
+    grown, described : (n,), (n, m)
     values, offsets : the distinct values of all columns, and where each column begins
-    is_drawn : whether thresholds were drawn, and are in `numbers`
+    is_drawn : whether thresholds were drawn, and are in `grown`
     sizes : (n,) scratch
     places : (n,), written: the index of each node in depth-first order
     nodes : written
     """
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     at: cython.Py_ssize_t
     child: cython.Py_ssize_t
-    n: cython.Py_ssize_t = links.shape[0]
+    n: cython.Py_ssize_t = grown.shape[0]
     with cython.nogil:
         # From the last node to the first: the sizes of both subtrees are known before that of their parent.
         for i in range(n):
             sizes[n - 1 - i] = 1
-            child = links[n - 1 - i, CHILD]
+            child = grown[n - 1 - i].left
             if child >= 0:
                 sizes[n - 1 - i] += sizes[child] + sizes[child + 1]
         places[0] = 0
         nodes.depths[0] = 0
         for i in range(n):
             at = places[i]
-            child = links[i, CHILD]
+            child = grown[i].left
             nodes.left[at] = LEAF
             nodes.right[at] = LEAF
             nodes.feature[at] = UNDEFINED
             nodes.threshold[at] = UNDEFINED
             nodes.missing_left[at] = 0
-            nodes.rows[at] = links[i, ROWS]
-            nodes.pure[at] = links[i, PURE] != 0
-            nodes.weights[at] = numbers[i, NODE_WEIGHT]
+            nodes.rows[at] = grown[i].rows
+            nodes.pure[at] = grown[i].pure != 0
+            nodes.weights[at] = grown[i].weight
             for k in range(nodes.described.shape[1]):
-                nodes.described[at, k] = numbers[i, DESCRIBED + k]
+                nodes.described[at, k] = described[i, k]
             if child < 0:
                 continue
             # The left child follows its parent, and the right child the whole left subtree.
@@ -247,14 +216,14 @@ def order_nodes(
             nodes.depths[places[child + 1]] = nodes.depths[at] + 1
             nodes.left[at] = cython.cast(cython.int, at + 1)
             nodes.right[at] = cython.cast(cython.int, places[child + 1])
-            nodes.feature[at] = links[i, FEATURE]
-            nodes.threshold[at] = numbers[i, THRESHOLD]
+            nodes.feature[at] = grown[i].feature
+            nodes.threshold[at] = grown[i].threshold
             if not is_drawn:
-                nodes.threshold[at] = find_threshold(links[i], values, offsets)
+                nodes.threshold[at] = find_threshold(grown, i, values, offsets)
             # Where a node had no missing values, later ones go to the heavier child.
-            nodes.missing_left[at] = links[i, SIDE] == LEFT
-            if links[i, SIDE] == NONE_MISSING:
-                nodes.missing_left[at] = numbers[child, NODE_WEIGHT] > numbers[child + 1, NODE_WEIGHT]
+            nodes.missing_left[at] = grown[i].side == records.LEFT
+            if grown[i].side == records.NONE_MISSING:
+                nodes.missing_left[at] = grown[child].weight > grown[child + 1].weight
 
 
 def number_nodes(
@@ -268,8 +237,6 @@ def number_nodes(
     `left` (nodes,) are left children in the same tree, 0 at a leaf; they come after their parents, and right children
     are next to them.
     """
-    t: cython.Py_ssize_t
-    node: cython.Py_ssize_t
     child: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     with cython.nogil:
@@ -303,7 +270,6 @@ def sum_levels(
     sums : (2, n + 1) zeros, the first row written; the second is scratch, for the leaves above
     leaves : (2, n + 1) zeros, likewise
     """
-    i: cython.Py_ssize_t
     deepest: cython.Py_ssize_t = 0
     above: cython.double = 0.0
     n_above: cython.longlong = 0

@@ -72,7 +72,7 @@ class Columns:
 
     @property
     def have_steps(self) -> bool:
-        """Whether the best of all cuts can be found through steps; see step_scan.pxd."""
+        """Whether the best of all cuts can be found through steps; see ``step_scan``."""
         return self.coarse_matrix.size > 0 and self.coarse.size == 0
 
     @property

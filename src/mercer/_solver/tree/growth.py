@@ -72,7 +72,7 @@ class Level:
 
 
 def mix_seeds(x: Array) -> Array:
-    """Return pseudorandom integers below 2^32 that depend on `x` alone; the same as in ``code_order.pxd``."""
+    """Return pseudorandom integers below 2^32 that depend on `x` alone; the same as in ``code_order.py``."""
     x = x & 0xFFFFFFFF
     x = x ^ (x >> 16)
     x = (x * 0x7FEB352D) & 0xFFFFFFFF
@@ -272,7 +272,7 @@ class Growth:
         self._note_categories(level, at, features, cuts)
         # Where a node had no missing values, later ones go to the heavier side.
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
-        # The constants are those of `seed_child` in node_steps.pxd.
+        # The constants are those of `seed_child` in ``node_steps``.
         seeds = mix_seeds(level.seeds[at][:, None] + np.array([0x51ED2701, 0x2545F491])).ravel()
         bounds = self._bound_children(level.bounds[at], known, features)
         return Level(rows, begins, ends, seeds, bounds, known, level.depth + 1)

@@ -2,10 +2,12 @@
 
 import math
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from mercer._native.records import CATEGORY, QUAD, lend, make_records
 from mercer._native.tree import node_search
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import ABSOLUTE, SQUARES
@@ -15,11 +17,11 @@ from mercer._types import Array
 _CELLS = 2**15
 # Rows of a node that are read at once: 256, as in the native code, and 15 more that it reads beyond the end.
 _FEW = 256 + 16
-# Numbers that a search through steps needs for each column; see step_scan.pxd.
+# Numbers that a search through steps needs for each column; see ``step_scan``.
 _STEP_NUMBERS = 512 + 528
 # Up to this number of categories every set of them is tried: 2^9 sets.
 _MOST_SETS = 10
-# The kinds of search, in the order of node_search.pxd.
+# The kinds of search, as ``growth_records`` numbers them.
 _ALL_CUTS = 0
 _RANDOM_CUTS = 1
 _MEDIAN_CUTS = 2
@@ -45,7 +47,7 @@ def is_single(target: Any, rules: Any) -> bool:
 
 
 def can_use_steps(target: Any, rules: Any, n_features: int) -> bool:
-    """Return whether the best cuts of large nodes can be found through steps; see step_scan.pxd.
+    """Return whether the best cuts of large nodes can be found through steps; see ``step_scan``.
 
     Every feature must be looked at. Steps hold weights and no numbers of rows, so that a least number of rows in a leaf
     needs weights of one.
@@ -56,32 +58,17 @@ def can_use_steps(target: Any, rules: Any, n_features: int) -> bool:
     return rules.min_rows_leaf == 1 or bool((target.scaled == 1.0).all())
 
 
-def make_records(columns: Columns, target: Any, rules: Any, categories: bool = False) -> tuple[Any, Any, Any, Any, Any]:
+def describe_search(
+    columns: Columns, target: Any, rules: Any, categories: bool = False
+) -> tuple[Any, Any, Any, Any, Any]:
     """Return the arguments of a native search: codes by columns and by rows; records of table, target and limits."""
     scan = _RANDOM_CUTS if rules.random else _ALL_CUTS
     if categories or target.kind == ABSOLUTE:
         scan = _CATEGORY_SETS if categories else _MEDIAN_CUTS
     # Coarse codes are for large nodes of complete searches; elsewhere no node is large enough.
     coarse_rows = rules.coarse_rows if columns.coarse.size and scan == _ALL_CUTS else np.inf
-    return (
-        columns.codes,
-        columns.matrix,
-        node_search.Table(
-            *(columns.coarse, columns.coarse_matrix, columns.missing, columns.edges),
-            *(columns.table, columns.offsets, columns.kinds),
-        ),
-        node_search.Target(target.slots, target.amounts, target.scaled, target.ranks),
-        node_search.Limits(
-            rules.signs,
-            (rules.min_rows_leaf, rules.min_weight_leaf / target.weight_step),
-            (target.n_outputs, rules.max_features, coarse_rows, _MOST_SETS),
-            (target.bounded_slot, target.order_slot),
-            target.kind,
-            scan,
-            target.exact_squares,
-            rules.random,
-        ),
-    )
+    table, limits = node_search.Table(columns), node_search.Limits(rules, target, scan, coarse_rows, _MOST_SETS)
+    return columns.codes, columns.matrix, table, node_search.Target(target), limits
 
 
 def make_node(
@@ -91,32 +78,43 @@ def make_node(
     single = is_single(target, rules)
     simple = single and not (columns.missing >= 0).any()
     outputs, own = target.slots.shape[1], 0 if simple else most
-    quads = room.take("quads", (most * single, 4)) if kept is None else kept
-    own_sums = np.empty((own, outputs), np.int32), np.empty((own, outputs)), np.empty(own), quads
     is_random = rules.random and target.kind != ABSOLUTE
     # Large nodes are not put in order where coarse steps will do.
     ordered = int(min(most, max(rules.coarse_rows, _FEW))) if simple and columns.coarse.size else most
-    keys = room.take("keys", (3, 2 if is_random else max(ordered, 2)), np.int64)
-    values = room.take("values", (most * is_random,))
-    steps = room.take("steps", (_STEP_NUMBERS * len(features) * columns.have_steps,))
-    ordering = keys, np.empty((2, _FEW), np.int32), np.empty(0 if is_random else _CELLS), values, steps
     medians = None
     if target.kind == ABSOLUTE:
         medians = node_search.Medians(
-            *(np.empty((outputs, most), np.int32), np.empty((outputs, most))),
-            *(np.empty((2, outputs, 2, most + 1)), np.empty((2, outputs))),
+            np.empty((outputs, most), np.int32),
+            np.empty((outputs, most)),
+            np.empty((2, outputs, 2, most + 1)),
+            np.empty((2, outputs)),
         )
-    sums = np.empty((2, target.n_slots)), np.empty(4)
-    order = np.empty(len(features), np.int32)
-    return node_search.Node(rows, features, order, sums, own_sums, ordering, kept is not None, medians)
+    total, left = np.empty((2, target.n_slots))
+    scratch = SimpleNamespace(
+        order=np.empty(len(features), np.int32),
+        total=total,
+        left=left,
+        sums=np.empty(4),
+        own_slots=np.empty((own, outputs), np.int32),
+        own_amounts=np.empty((own, outputs)),
+        own_weight=np.empty(own),
+        quads=lend(room.take("quads", (most * single,), QUAD) if kept is None else kept),
+        keys=room.take("keys", (3, 2 if is_random else max(ordered, 2)), np.int64),
+        few=np.empty((2, _FEW), np.int32),
+        cells=np.empty(0 if is_random else _CELLS),
+        values=room.take("values", (most * is_random,)),
+        steps=room.take("steps", (_STEP_NUMBERS * len(features) * columns.have_steps,)),
+        marks=np.empty(256, np.uint8),
+    )
+    return node_search.Node(rows, features, scratch, kept is not None, medians)
 
 
 def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array, features: Array, best: Array) -> None:
     """Write the best split of the nodes `at` by `features` to `best`, whose columns :func:`search_nodes` describes."""
     starts, stops = level.starts[at], level.stops[at]
     node = make_node(columns, target, rules, level.rows, features, int((stops - starts).max()), Room())
-    records = make_records(columns, target, rules)
-    node_search.search_nodes(*records, node, starts, stops, level.seeds[at], level.bounds[at], best)
+    searched = describe_search(columns, target, rules)
+    node_search.search_nodes(*searched, node, starts, stops, level.seeds[at], level.bounds[at], best)
 
 
 def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at: Array, best: Array) -> Array:
@@ -124,18 +122,29 @@ def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at:
 
     Return an array (nodes, codes): 0 for codes that a node has not seen, 2 for those that go right, 3 for left.
     """
-    most, slots = int(columns.n_codes[columns.kinds > 0].max()), target.n_slots
-    goes, nothing = np.zeros((len(at), most), np.uint8), np.zeros((0, 1))
-    axes = np.empty((2, slots))
-    sets = node_search.Sets(np.zeros((3, most), np.int32), np.empty((most, slots + 3)), axes, goes)
-    d = columns.n_features
-    node = node_search.Node(
-        *(level.rows, np.arange(d, dtype=np.int32), np.empty(d, np.int32), (np.empty((2, slots)), np.empty(4))),
-        (nothing.astype(np.int32), nothing, nothing[:, 0], np.zeros((0, 4))),
-        (np.zeros((3, 2), np.int64), np.zeros((2, 2), np.int32), *(nothing[:, 0],) * 3),
-        sets=sets,
+    most, slots, d = int(columns.n_codes[columns.kinds > 0].max()), target.n_slots, columns.n_features
+    goes, sums = np.zeros((len(at), most), np.uint8), np.empty((most, slots))
+    sets = node_search.Sets(
+        np.zeros((3, most), np.int32), lend(make_records(most, CATEGORY)), sums, np.empty((2, slots)), goes
     )
-    records = make_records(columns, target, rules, categories=True)
+    # Sums are taken by categories, without the rows' own sums, keys and values.
+    integers, numbers = np.empty((0, 0), np.int32), np.empty((0, 0))
+    total, left = np.empty((2, slots))
+    scratch = SimpleNamespace(
+        order=np.empty(d, np.int32),
+        total=total,
+        left=left,
+        sums=np.empty(4),
+        own_slots=integers,
+        own_amounts=numbers,
+        few=integers,
+        keys=np.empty((0, 0), np.int64),
+        **{name: numbers[0:0].ravel() for name in ("own_weight", "cells", "values", "steps")},
+        quads=lend(make_records(0, QUAD)),
+        marks=np.empty(0, np.uint8),
+    )
+    node = node_search.Node(level.rows, np.arange(d, dtype=np.int32), scratch, sets=sets)
+    searched = describe_search(columns, target, rules, categories=True)
     seeds, bounds = level.seeds[at], level.bounds[at]
-    node_search.search_nodes(*records, node, level.starts[at], level.stops[at], seeds, bounds, best)
+    node_search.search_nodes(*searched, node, level.starts[at], level.stops[at], seeds, bounds, best)
     return goes

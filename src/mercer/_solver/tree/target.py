@@ -8,7 +8,7 @@ import numpy as np
 from mercer._native.tree import node_rows, tree_order
 from mercer._types import Array
 
-# Kinds of impurity; the first three are those of impurity.pxd.
+# Kinds of impurity; the first three are those of ``impurity``.
 SQUARES = 0
 ENTROPY = 1
 POISSON = 2
@@ -17,6 +17,8 @@ ABSOLUTE = 3
 _MOST_BITS = 52
 # Targets are ranked only for medians.
 _NO_RANKS = np.zeros((0, 0), np.int32)
+_NO_NUMBERS = np.zeros((0, 0))
+_NO_SLOTS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,11 @@ class ClassTarget:
         """How many numbers besides its weight describe a node."""
         return int(self.first_slots[-1])
 
+    @property
+    def rows_described(self) -> tuple[Array, Array, Array, Array]:
+        """The labels of rows, no numbers, their weights, and the slots where the classes of each output begin."""
+        return self.labels, _NO_NUMBERS, self.weight, self.first_slots
+
     def describe_sums(self, weights: Array, counts: Array, pure: Array) -> Described:
         """Return values and impurities of nodes with these weights and class weights `counts`."""
         fractions = counts / weights[:, None]
@@ -140,25 +147,30 @@ class ValueTarget:
 
     def describe(self, rows: Array, starts: Array, stops: Array) -> Described:
         """Sum the rows of nodes."""
-        shape = len(starts), self.n_outputs
-        means, variances, weights = np.empty(shape), np.empty(shape), np.empty(shape[0])
-        equal = np.empty(shape[0], np.uint8)
-        node_rows.describe_values(rows, starts, stops, self.targets, self.weight, means, variances, equal, weights)
+        described, weights = np.empty((len(starts), self.n_numbers)), np.empty(len(starts))
+        equal = np.empty(len(starts), np.uint8)
+        node_rows.describe_values(rows, starts, stops, self.targets, self.weight, described, equal, weights)
         if self.kind == POISSON:
             # Poisson nodes are judged by their deviance, absolute ones by distances from the median.
-            variances[:] = self._deviance(rows, starts, stops, means, weights)[:, None]
+            means = described[:, : self.n_outputs]
+            described[:, self.n_outputs :] = self._deviance(rows, starts, stops, means, weights)[:, None]
         elif self.kind == ABSOLUTE:
             # The third row of keys holds the least and greatest code.
             keys = np.empty((3, max(2, int((stops - starts).max(initial=0)))), np.int64)
             node_rows.describe_medians(
-                *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
+                *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, described)
             )
-        return self.describe_sums(weights, np.concatenate([means, variances], axis=1), equal.view(np.bool_))
+        return self.describe_sums(weights, described, equal.view(np.bool_))
 
     @property
     def n_numbers(self) -> int:
         """How many numbers besides its weight describe a node."""
         return 2 * self.n_outputs
+
+    @property
+    def rows_described(self) -> tuple[Array, Array, Array, Array]:
+        """No labels of rows, their targets and weights, and no slots of classes."""
+        return _NO_RANKS, self.targets, self.weight, _NO_SLOTS
 
     def describe_sums(self, weights: Array, numbers: Array, pure: Array) -> Described:
         """Return values and impurities of nodes with these weights and, in `numbers`, means and variances."""

@@ -4,15 +4,17 @@ Threads share the columns and nodes of the first levels; then each grows whole b
 """
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 
+from mercer._native.records import GROWN_NODE, QUAD, WAITING, lend
 from mercer._native.tree import node_search, tree_order
 from mercer._solver.tree.assembly import assemble, join_levels, shape_values, take_state
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth, Level
-from mercer._solver.tree.search import Room, is_single, make_node, make_records
+from mercer._solver.tree.search import Room, describe_search, is_single, make_node
 from mercer._solver.tree.soundness import mark_grown
 from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
 from mercer._source.threads import run_numbered
@@ -95,13 +97,13 @@ def _describe_nodes(level: Level) -> dict[str, Array]:
 
 @dataclass(eq=False)
 class NodeTable:
-    """The nodes that native calls have made, in the arrays of ``node_steps.pxd``, which grow as they fill up."""
+    """The nodes that native calls have made, records of ``growth_records``, in arrays that grow as they fill up."""
 
     room: Room
     name: str
     n_nodes: int
-    links: Array
-    numbers: Array
+    nodes: Array
+    described: Array
 
     @classmethod
     def make(cls, growth: Growth, room: Room, name: str, top: int, rows: int) -> Self:
@@ -109,33 +111,32 @@ class NodeTable:
         # A tree of few rows gets room for as many leaves as rows, that of many for a quarter: most leaves hold several.
         share = 1 if rows <= _FEW_ROWS else 4
         length = top + max(64, 2 * rows // share // growth.rules.min_rows_leaf)
-        links = room.take(f"{name} links", (length, 7), np.int32)
-        numbers = room.take(f"{name} numbers", (length, 2 + growth.target.n_numbers))
-        links[:top, 0] = LEAF
+        nodes = room.take(f"{name} nodes", (length,), GROWN_NODE)
+        described = room.take(f"{name} described", (length, growth.target.n_numbers))
         # Placeholders: `Thicket.tree` overwrites these with what the levels hold.
-        links[:top, 6], numbers[:top] = 1, 1.0
-        return cls(room, name, top, links, numbers)
+        nodes["left"][:top], nodes["pure"][:top], nodes["weight"][:top], described[:top] = LEAF, 1, 1.0, 1.0
+        return cls(room, name, top, nodes, described)
 
     def make_room(self, needed: int) -> None:
         """Double the room for nodes until `needed` fit; the nodes so far are kept."""
-        length = len(self.links)
+        length = len(self.nodes)
         while length < needed:
             length *= 2
-        for name in ("links", "numbers") if length > len(self.links) else ():
+        for name in ("nodes", "described") if length > len(self.nodes) else ():
             old = getattr(self, name)
             kept = old[: self.n_nodes].copy()
-            new = self.room.take(f"{self.name} {name}", (length, old.shape[1]), old.dtype)
+            new = self.room.take(f"{self.name} {name}", (length, *old.shape[1:]), old.dtype)
             new[: self.n_nodes] = kept
             setattr(self, name, new)
 
-    def graft(self, root: int, links: Array, numbers: Array) -> None:
+    def graft(self, root: int, nodes: Array, described: Array) -> None:
         """Add the nodes of a branch, whose first one takes the place of `root`."""
-        first, added = self.n_nodes, len(links) - 1
+        first, added = self.n_nodes, len(nodes) - 1
         self.make_room(first + added)
         # The children of the branch are numbered from 1 on.
-        links[:, 0] += np.where(links[:, 0] == LEAF, 0, first - 1).astype(np.int32)
-        self.links[root, :5], self.numbers[root, 0] = links[0, :5], numbers[0, 0]
-        self.links[first : first + added], self.numbers[first : first + added] = links[1:], numbers[1:]
+        nodes["left"] += np.where(nodes["left"] == LEAF, 0, first - 1).astype(np.int32)
+        self.nodes[root] = nodes[0]
+        self.nodes[first : first + added], self.described[first : first + added] = nodes[1:], described[1:]
         self.n_nodes += added
 
 
@@ -185,7 +186,7 @@ class Thicket:
                 raise
             finally:
                 # The thread uses the room of the table for its next branch.
-                grown[number] = table.links[: table.n_nodes].copy(), table.numbers[: table.n_nodes].copy()
+                grown[number] = table.nodes[: table.n_nodes].copy(), table.described[: table.n_nodes].copy()
 
         try:
             run_numbered(grow, len(branches), self.growth.threads)
@@ -196,102 +197,100 @@ class Thicket:
                 self.table.graft(self._number(level) + node, *grown[number])
 
     def _grow(self, table: NodeTable, rows: Array, nodes: tuple[Any, ...], most: int) -> None:
-        """Grow nodes of up to `most` rows of `rows`; `nodes` are the columns of the stack in node_steps.pxd."""
+        """Grow nodes of up to `most` rows of `rows`; `nodes` are the fields of those that wait to be split."""
+        height = len(nodes[0])
         # The smaller child is split first, so that at most log2(n) < 70 siblings wait besides the given nodes.
-        stack = np.empty((len(nodes[0]) + 70, 5), np.int64)
-        for column, values in enumerate(nodes):
-            stack[: len(nodes[0]), column] = values
-        records, native = self._make_native(rows, most)
-        native.height, native.n_nodes = len(nodes[0]), table.n_nodes
-        native.hold(stack, table.links, table.numbers)
+        stack = np.empty(height + 70, WAITING)
+        for name, values in zip(WAITING.names, nodes, strict=True):
+            stack[name][:height] = values
+        searched, native = self._make_native(rows, most)
+        native.hold(lend(stack), lend(table.nodes), table.described, height, table.n_nodes)
         try:
-            while native.height > 0 and not self.is_stopped:
+            while height > 0 and not self.is_stopped:
                 self.growth.check()
-                if native.n_nodes + 2 > len(table.links):
-                    table.n_nodes = native.n_nodes
-                    table.make_room(native.n_nodes + 2)
-                    native.hold(stack, table.links, table.numbers)
-                node_search.grow_nodes(*records, native)
+                if table.n_nodes + 2 > len(table.nodes):
+                    table.make_room(table.n_nodes + 2)
+                    native.hold(lend(stack), lend(table.nodes), table.described, height, table.n_nodes)
+                height, table.n_nodes = node_search.grow_nodes(*searched, native)
         finally:
-            table.n_nodes = native.n_nodes
+            height, table.n_nodes = native.count_nodes()
 
     def _make_native(self, rows: Array, most: int) -> tuple[tuple[Any, Any, Any, Any, Any, Any], Any]:
         """Return the records that native growth reads, and the record of the growth itself."""
         columns, target, rules = self.growth.columns, self.growth.target, self.growth.rules
         # A logarithm for each class and cut costs as much as half a visit, measured on 12 classes.
         cost = 1.0 if is_single(target, rules) else 2.0 + 0.5 * target.n_slots * (target.kind == ENTROPY)
-        limits = (
+        limits = SimpleNamespace(
             # A node is split only if both children can have the least number of rows.
-            *(max(rules.min_rows_split, 2 * rules.min_rows_leaf), 2 * rules.min_weight_leaf, rules.max_depth),
-            *(target.unit, self.growth.whole_weight, rules.min_decrease, EPSILON, _VISITS / cost),
+            min_rows=max(rules.min_rows_split, 2 * rules.min_rows_leaf),
+            min_weight=2 * rules.min_weight_leaf,
+            max_depth=rules.max_depth,
+            unit=target.unit,
+            whole_weight=self.growth.whole_weight,
+            min_decrease=rules.min_decrease,
+            rounding=EPSILON,
+            max_visits=_VISITS / cost,
         )
-        if isinstance(target, ClassTarget):
-            described = target.labels, np.zeros((0, 0)), target.weight, target.first_slots
-        else:
-            described = np.zeros((0, 0), np.int32), target.targets, target.weight, np.zeros(0, np.int64)
         kept = self._keep(rows)
-        spare = self.room.take("spare", (most,), np.int32), self.room.take("quads", (most * (kept is not None), 4))
+        spare, quads = self.room.take("spare", (most,), np.int32), most * (kept is not None)
         features = np.arange(columns.n_features, dtype=np.int32)
         node = make_node(columns, target, rules, rows, features, most, self.room, kept)
-        records = *make_records(columns, target, rules), node
-        return records, node_search.Growth(rows, *spare, described, limits)
+        spare_quads = lend(self.room.take("spare quads", (quads,), QUAD))
+        return (*describe_search(columns, target, rules), node), node_search.Growth(
+            rows, spare, spare_quads, target, limits
+        )
 
     def _keep(self, rows: Array) -> Array | None:
-        """Return the quads of `rows` (see node_steps.pxd), which are divided with the rows; None if not possible."""
+        """Return the quads of `rows` (see ``growth_records``), divided with the rows; None if not possible."""
         target = self.growth.target
         # Only where one amount for each row is all that is summed, and weights are whole.
         if not is_single(target, self.growth.rules) or target.scaled is not target.weight:
             return None
-        kept = self.room.take("kept", (len(rows), 4))
-        kept[:, 0] = 1.0
-        kept[:, 1] = target.weight[rows]
-        kept[:, 2] = target.amounts[rows, 0]
-        kept[:, 3] = 0.0 if isinstance(target, ClassTarget) else target.targets[rows, 0]
+        kept = self.room.take("kept", (len(rows),), QUAD)
+        kept["one"], kept["weight"], kept["amount"] = 1.0, target.weight[rows], target.amounts[rows, 0]
+        kept["target"] = 0.0 if isinstance(target, ClassTarget) else target.targets[rows, 0]
         return kept
 
     def tree(self, n_classes: Array) -> BinaryTree:
         """Return the tree, its nodes numbered depth first."""
         top, count = self.growth.n_nodes, self.table.n_nodes
-        links, numbers = self.table.links[:count], self.table.numbers[:count]
+        nodes, described = self.table.nodes[:count], self.table.described[:count]
         levels, columns = self.growth.levels, self.growth.columns
         above = join_levels(levels) if len(levels) > 1 else _describe_nodes(levels[0])
         # Nodes that were divided level by level have their splits there.
         divided = np.flatnonzero(above["left"] != LEAF) if len(levels) > 1 else _NO_NODES
         if len(divided):
-            links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
+            nodes["left"][divided], nodes["feature"][divided] = above["left"][divided], above["feature"][divided]
             # Thresholds and sides of these come from the levels; zeros are valid ranks meanwhile.
-            links[divided, 2:5] = 0
-        links[:top, 5] = above["n_rows"]
+            for name in ("greatest_left", "least_right", "side"):
+                nodes[name][divided] = 0
+        nodes["rows"][:top] = above["n_rows"]
         # Native growth numbers nodes as they are made; the tree needs depth-first numbers.
-        left, right, feature, rows = np.empty((4, count), np.int32)
-        (places, sizes), depths = np.empty((2, count), np.int64), np.empty(count, np.int64)
-        threshold, weights = np.empty(count), np.empty(count)
-        described, (missing_left, pure) = (
-            np.empty((count, self.growth.target.n_numbers)),
-            np.empty((2, count), np.uint8),
-        )
-        tree_order.order_nodes(
-            *(links, numbers, columns.table, columns.offsets, columns.are_values, sizes, places),
-            tree_order.Nodes(
-                (left, right, feature, rows), (threshold, weights, described), (missing_left, pure), depths
-            ),
-        )
+        (places, sizes), integers = np.empty((2, count), np.int64), np.empty((4, count), np.int32)
+        made: dict[str, Array] = {
+            **dict(zip(("children_left", "children_right", "feature", "n_node_samples"), integers, strict=True)),
+            "threshold": np.empty(count),
+            "weighted_n_node_samples": np.empty(count),
+            "missing_go_to_left": np.empty(count, np.uint8),
+            "described": np.empty(described.shape),
+            "pure": np.empty(count, np.uint8),
+            "depths": np.empty(count, np.int64),
+        }
+        table = columns.table, columns.offsets, columns.are_values
+        tree_order.order_nodes(lend(nodes), described, *table, sizes, places, tree_order.Nodes(made))
+        described, pure, depths = made.pop("described"), made.pop("pure"), made.pop("depths")
+        weights = made.pop("weighted_n_node_samples")
         known = self.growth.target.describe_sums(weights, described, pure.view(np.bool_))
         for name in ("weights", "values", "impurity"):
             getattr(known, name)[places[:top]] = above[name]
         if len(divided):
-            threshold[places[divided]] = above["threshold"][divided]
-            missing_left[places[divided]] = above["missing_left"][divided]
+            made["threshold"][places[divided]] = above["threshold"][divided]
+            made["missing_go_to_left"][places[divided]] = above["missing_left"][divided]
         tree = BinaryTree(
             n_features=columns.n_features,
             n_classes=n_classes,
-            children_left=left,
-            children_right=right,
-            feature=feature,
-            threshold=threshold,
-            missing_go_to_left=missing_left,
+            **made,
             impurity=known.impurity,
-            n_node_samples=rows,
             weighted_n_node_samples=known.weights,
             value=shape_values(np.ascontiguousarray(known.values), n_classes),
             categories=_NO_NODES,

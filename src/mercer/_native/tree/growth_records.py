@@ -1,0 +1,43 @@
+# cython: infer_types=True
+"""The records of a tree that grows, and the names that searches for splits and the growth of nodes share.
+
+``mercer._native.records`` has the NumPy types of these records.
+"""
+
+import cython
+
+# What a row adds to its node: 1, its weight, its amount, and its target. Four numbers are joined by one wide addition.
+Quad = cython.struct(one=cython.double, weight=cython.double, amount=cython.double, target=cython.double)
+# A node: its left child (the right one is next; -1 at a leaf); the split, by the column `feature`, with the greatest
+# code that goes left and the least that does not, the side of missing rows, and the threshold where cuts are random;
+# its rows, whether all of their targets are equal, its depth and its weight.
+GrownNode = cython.struct(
+    left=cython.int,
+    feature=cython.int,
+    greatest_left=cython.int,
+    least_right=cython.int,
+    side=cython.int,
+    rows=cython.int,
+    pure=cython.int,
+    depth=cython.int,
+    threshold=cython.double,
+    weight=cython.double,
+)
+# A node that is still to be split: its index, where its rows begin and end, and the seed of its draws.
+Waiting = cython.struct(
+    node=cython.longlong, start=cython.longlong, stop=cython.longlong, seed=cython.longlong, depth=cython.longlong
+)
+# A category that is present in a node: its rows, their weight, and what orders the categories.
+Category = cython.struct(rows=cython.double, weight=cython.double, key=cython.double)
+
+# The side to which a split sends rows with missing values.
+RIGHT = 0
+LEFT = 1
+NONE_MISSING = 2
+# The value of `sign` without monotone constraints; 1 and -1 ask for rising and falling means, 0 for the bounds only.
+NO_ORDER = 2
+# Which splits a search tries: every cut, one cut drawn at random, the cuts for medians, or sets of categories.
+ALL_CUTS = 0
+RANDOM_CUTS = 1
+MEDIAN_CUTS = 2
+CATEGORY_SETS = 3
