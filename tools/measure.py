@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure the shape of the code: files per folder, bodies, arguments, comments, private imports, ``Any``.
+"""Measure the shape of the code: files per folder, bodies, arguments, comments, constants, private imports, ``Any``.
 
 ``python tools/measure.py [SRC]`` prints one table, to compare before and after a change of structure.
 """
@@ -13,6 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu"}
+CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*$")
+COST = re.compile(
+    r"second|\bm?s\b|time|quick|fast|soon|slow|cheap|cost|memory|bytes|MiB|\bMB\b|GB|cache|pays|worth|longer",
+    re.IGNORECASE,
+)
+COLLECTIONS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda)
 
 
 def count_lines(files):
@@ -42,6 +48,49 @@ def list_bodies(files):
                 names = [one.arg for one in arguments if one.arg not in ("self", "cls")]
                 found.append((path, node.name, length, len(names)))
     return found
+
+
+def list_constants(files):
+    """Return the numeric constants at module level: place, name, and the comment above or beside."""
+    found = []
+    for path, tree, lines in files:
+        for node in tree.body:
+            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+            if not (isinstance(target, ast.Name) and CONSTANT.match(target.id) and is_number(node.value)):
+                continue
+            above = node.lineno - 2
+            while above >= 0 and lines[above].startswith("#"):
+                above -= 1
+            found.append((path, target.id, " ".join(lines[above + 1 : node.end_lineno])))
+    return found
+
+
+def is_number(node):
+    """Return whether an expression holds numbers alone, such as ``2**20`` or ``16 * float(np.finfo(float).eps)``."""
+    parts = [] if node is None else list(ast.walk(node))
+    constants = [part.value for part in parts if isinstance(part, ast.Constant)]
+    numbers = [value for value in constants if isinstance(value, int | float) and not isinstance(value, bool)]
+    return bool(numbers) and len(numbers) == len(constants) and not any(isinstance(part, COLLECTIONS) for part in parts)
+
+
+def list_crossovers(constants, files):
+    """Return the constants that choose between two ways to compute: those of tables, and others that look like one.
+
+    One looks like a crossover if it is compared with something in its module and its comment speaks of time or memory.
+    """
+    compared = {
+        (path, name.id)
+        for path, tree, _ in files
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+    return [
+        (path, name)
+        for path, name, comment in constants
+        if path.name == "_crossovers.py" or ((path, name) in compared and COST.search(comment))
+    ]
 
 
 def list_private_imports(files, source):
@@ -80,6 +129,13 @@ def measure(source):
     yield "bodies over 60 lines", sum(length > 60 for length in lengths)
     yield "native functions with more than 12 arguments", sum(n > 12 for path, _, _, n in bodies if path in is_native)
     yield "most arguments of a native function", max(n for path, _, _, n in bodies if path in is_native)
+    constants = list_constants([file for file in files if file[0] not in is_native])
+    crossovers = list_crossovers(constants, files)
+    yield "numeric constants at module level, native code apart", len(constants)
+    yield (
+        "crossovers: in tables, elsewhere",
+        [sum((path.name == "_crossovers.py") is is_table for path, _ in crossovers) for is_table in (True, False)],
+    )
     yield "private imports across families", len(list_private_imports(files, source))
     text = "\n".join("\n".join(lines) for _, _, lines in files)
     yield "`Array = Any` aliases", len(re.findall(r"^Array = Any$", text, re.MULTILINE))

@@ -14,7 +14,7 @@ import pytest
 import mercer
 from mercer.app.command import main
 from mercer.app.commands import COMMANDS
-from mercer.app.commands.candidate_names import CLASSIFIERS, REGRESSORS
+from mercer.app.commands.run import CLASSIFIERS, REGRESSORS
 from mercer.app.job import make_cost_matrix
 from mercer.app.option_kinds import COSTS, DURATION
 from mercer.app.study.choice.stacking import NAME as STACKED

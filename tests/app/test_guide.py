@@ -24,7 +24,7 @@ def test_every_command_of_the_guide_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_the_configuration_of_the_guide_is_understood(tmp_path):
-    from mercer.app.commands.config import read_config
+    from mercer.app.commands.run import read_config
 
     text = re.search(r"^```toml\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
     (tmp_path / "mercer.toml").write_text(text, encoding="utf-8")

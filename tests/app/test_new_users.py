@@ -10,7 +10,7 @@ import pytest
 import mercer
 from mercer.app.command import main
 from mercer.app.study.metrics import METRICS
-from mercer.app.study.record_file import read_record
+from mercer.app.study.record import read_record
 from mercer.errors import DataError
 
 QUICK = ["--quick", "--folds", "3", "--inner", "2", "--candidates", "naive Bayes", "--no-open"]

@@ -8,7 +8,7 @@ import pytest
 
 import mercer
 from mercer.app.command import build_parser
-from mercer.app.commands.config import read_config
+from mercer.app.commands.run import read_config
 from mercer.app.job import make_options
 from mercer.app.option_kinds import COSTS, DURATION, FLAG, INTEGER, MODELS, NAMES, NUMBER, TARGETS, TEXT
 from mercer.app.options import OPTIONS, OUTPUT, Options, convert_options, parse_options

@@ -9,7 +9,7 @@ import pytest
 
 import mercer
 from mercer._source.table import read_table
-from mercer.app.forecast import forecast_study
+from mercer.app.job import forecast_study
 from mercer.app.options import Options
 from mercer.app.progress import Progress
 from mercer.app.study.clock import Clock, ProgressEvent
@@ -48,7 +48,7 @@ def test_the_forecast_names_size_memory_and_time(budget, words, monkeypatch):
     # 1000 rows of two encoded columns (a number and its gap), four copies in each of two threads.
     assert "; encoded rows will take up to about " in said
     assert words in said
-    monkeypatch.setattr("mercer.app.forecast.count_allowed_bytes", lambda: 512)
+    monkeypatch.setattr("mercer.app.job.count_allowed_bytes", lambda: 512)
     assert "only 512 bytes are free" in forecast_study(frame, roles, Options(target="y", n_jobs=2))
 
 

@@ -155,4 +155,4 @@ def test_a_process_of_two_columns_has_no_band_to_draw():
 
     model = GaussianProcessRegressor(RBF(), optimizer=None).fit(np.eye(2), [0.0, 1.0])
     with pytest.raises(DataError, match="must have one column and one target; got 2 columns"):
-        ProcessDisplay.of(model, [0.0])
+        ProcessDisplay.compute(model, [0.0])

@@ -36,7 +36,7 @@ def test_rectangles_fill_the_plane():
     assert area == pytest.approx((1.1 * np.ptp(X, axis=0)).prod())
     assert len(display.patches_) == len(display.value)
     with pytest.raises(DataError, match="X must have two columns"):
-        LeafRegionsDisplay.regions_of(DecisionTreeClassifier().fit(X[:, :1], Y), X[:, :1])
+        LeafRegionsDisplay.compute(DecisionTreeClassifier().fit(X[:, :1], Y), X[:, :1])
 
 
 @pytest.mark.catalogue("PL-26")

@@ -16,7 +16,7 @@ def draw() -> Figure:
     X, states = truth.sample(300, random_state=5)
     grid = {"width_ratios": [2.2, 1.0], "height_ratios": [1.0, 1.3]}
     figure, axes = plt.subplots(2, 2, figsize=(9.0, 4.6), gridspec_kw=grid)
-    StateSequenceDisplay.from_estimator(truth, X, axes=axes[:, 0], marker="|", markersize=5, linestyle="none")
+    StateSequenceDisplay.from_estimator(truth, X, ax=axes[:, 0], marker="|", markersize=5, linestyle="none")
     axes[0, 0].plot(np.arange(300), 1.15 + 0.1 * states, color="black", linewidth=1.2, label="true coin")
     axes[0, 0].set(
         title="throws, best path (stripes) and the true coin (line)",

@@ -13,5 +13,5 @@ def draw() -> Figure:
     X = random.uniform(0, 6, size=(50, 1))
     y = np.sin(X[:, 0]) + 0.2 * random.normal(size=50)
     figure, axes = plt.subplots(1, 3)
-    SmoothnessFilterDisplay.from_estimator(RegularizationNetwork(0.1, bandwidth=1.5).fit(X, y), X, y, axes=axes)
+    SmoothnessFilterDisplay.from_estimator(RegularizationNetwork(0.1, bandwidth=1.5).fit(X, y), X, y, ax=axes)
     return figure

@@ -13,5 +13,5 @@ def draw() -> Figure:
     figure = plt.figure()
     FeatureLiftDisplay.from_rows(X, ring, ax=figure.add_subplot(1, 3, 1, projection="3d"))
     axes = [figure.add_subplot(1, 3, 2), figure.add_subplot(1, 3, 3)]
-    KernelComponentDisplay.from_estimator(KernelPCA(2, kernel="rbf", gamma=2.0).fit(X), X, axes=axes)
+    KernelComponentDisplay.from_estimator(KernelPCA(2, kernel="rbf", gamma=2.0).fit(X), X, ax=axes)
     return figure

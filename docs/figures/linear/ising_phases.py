@@ -13,7 +13,7 @@ def draw() -> Figure:
     figure, axes = plt.subplots(1, 4, figsize=(11.0, 2.9), width_ratios=(1, 1, 1, 1.6))
     temperatures = (1.5, 2.27, 4.0)
     states = [make_ising_lattice(1, 40, temperature=T, n_sweeps=400)[0][0] for T in temperatures]
-    SpinDisplay(states, titles=[f"T = {T:g} J" for T in temperatures]).plot(axes=axes[:3])
+    SpinDisplay(states, titles=[f"T = {T:g} J" for T in temperatures]).plot(ax=axes[:3])
     spins, _, ordered = make_ising_lattice(600, 10, n_sweeps=150)
     grid = spins.reshape(-1, 10, 10)
     products = [(grid * np.roll(grid, 1, axis=axis)).reshape(600, -1) for axis in (1, 2)]

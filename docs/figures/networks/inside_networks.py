@@ -27,7 +27,7 @@ def draw() -> Figure:
         return network.evaluate(weights, X, y)[:2]
 
     fitted = minimize(measure, theta, grad=True).x
-    LayerHealthDisplay.from_network(network, fitted, X, y, axes=axes[:2])
+    LayerHealthDisplay.from_network(network, fitted, X, y, ax=axes[:2])
     LossSurfaceDisplay.from_network(network, fitted, X, y, ax=axes[2])
     axes[2].set_title("loss around the minimum")
     pilot = pilot_learning_rates(

@@ -17,7 +17,7 @@ def draw() -> Figure:
     salmon = MixtureDensity([GaussianDensity(56.0, 12.0), GaussianDensity(78.0, 20.0)], [0.55, 0.45])
     world = ClassDensities([salmon, GaussianDensity(66.0, 25.0)], [0.5, 0.5])
     panels = [figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])]
-    ClassDensityDisplay(world, np.linspace(40, 95, 400), names=["salmon", "sea bass"]).plot(axes=panels, linewidth=1.2)
+    ClassDensityDisplay(world, np.linspace(40, 95, 400), names=["salmon", "sea bass"]).plot(ax=panels, linewidth=1.2)
     panels[1].set(xlabel="length / cm")
     fish = load_fish()
     is_salmon = np.asarray(fish.species) == "salmon"

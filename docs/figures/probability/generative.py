@@ -33,7 +33,7 @@ def draw() -> Figure:
     GenerativeRegressionDisplay.from_model(model, np.linspace(0, 1, 60), n_samples=2, ax=middle)
     middle.set(title="function, noise, fantasies")
     squeezed = {f"w = {w:g}": _squeeze(w) for w in (0.5, 1.5, 4.0)}
-    TransformedDensityDisplay.from_densities(squeezed, np.linspace(-4, 4, 2001), axes=lower)
+    TransformedDensityDisplay.from_densities(squeezed, np.linspace(-4, 4, 2001), ax=lower)
     lower[1].set(title="a Gaussian through a sigmoid")
     for one in (left, middle, lower[2]):
         one.legend(fontsize=7)

@@ -17,7 +17,7 @@ def draw() -> Figure:
     )
     start = GaussianMixture(2, means_init=[[-2.0, 2.0], [2.0, 2.0]], precisions_init=[np.eye(2)] * 2)
     figure, axes = plt.subplots(1, 5, figsize=(11.0, 2.6))
-    EMPanelsDisplay.from_estimator(start, X, iterations=(0, 1, 5, 20), axes=axes)
+    EMPanelsDisplay.from_estimator(start, X, iterations=(0, 1, 5, 20), ax=axes)
     return figure
 
 

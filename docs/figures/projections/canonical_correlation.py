@@ -14,7 +14,7 @@ def draw() -> Figure:
     X = np.hstack([hidden + random.normal(size=(300, 1)), random.normal(size=(300, 4))])
     Y = np.hstack([random.normal(size=(300, 3)), hidden + 0.5 * random.normal(size=(300, 1))])
     figure, axes = plt.subplots(1, 3, figsize=(9, 2.8))
-    CanonicalVariatesDisplay.from_estimator(CCA(2).fit(X, Y), X, Y, labels=hidden[:, 0], axes=axes[:2])
+    CanonicalVariatesDisplay.from_estimator(CCA(2).fit(X, Y), X, Y, labels=hidden[:, 0], ax=axes[:2])
     counts = np.array([8, 12, 16, 24, 40, 80, 160, 300])
     for shrinkage, style, label in ((0.0, "o-", "no shrinkage"), (0.5, "s--", "shrinkage 0.5")):
         fitted, fresh = [], []

@@ -12,7 +12,7 @@ def draw() -> Figure:
     random = np.random.default_rng(0)
     figure = plt.figure(figsize=(10, 2.9))
     grids = [figure.add_subplot(1, 4, 1), figure.add_subplot(1, 4, 2), figure.add_subplot(1, 4, 3, projection="3d")]
-    CellGridDisplay(random.uniform(size=(30, 3))).plot(axes=grids)
+    CellGridDisplay(random.uniform(size=(30, 3))).plot(ax=grids)
     for ax in grids:
         ax.set_title(ax.get_title(), fontsize=8)
     right = figure.add_subplot(1, 4, 4)

@@ -16,4 +16,4 @@ def draw() -> Figure:
     parts = NMF(8, random_state=0, max_iter=500).fit(X).components_
     images = np.concatenate([components, parts])
     titles = [f"axis {number}" for number in range(1, 9)] + [f"part {number}" for number in range(1, 9)]
-    return ComponentImagesDisplay(images, (8, 8), titles=titles, n_columns=8).plot(axes=axes).figure_
+    return ComponentImagesDisplay(images, (8, 8), titles=titles, n_columns=8).plot(ax=axes).figure_

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from mercer._native.sums import stored_products
+from mercer._source import _crossovers
 from mercer._source.groups import Groups
 from mercer._types import Array, Rows
 
-# Columns of a dense factor from which the compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
-_COLUMNS = 4
 # With fewer blocks than this, they get equal shares of the rows: a short last block would leave a thread idle.
 _FEW_BLOCKS = 8
 
@@ -273,4 +272,4 @@ class SparseBlock(Block):
 
 def _has_products(right: Array) -> bool:
     """Return whether there are compiled products of sparse rows with `right`, of the same bits as SciPy's."""
-    return right.ndim == 2 and right.shape[1] >= _COLUMNS and right.dtype == np.float64
+    return right.ndim == 2 and right.shape[1] >= _crossovers.COMPILED_COLUMNS and right.dtype == np.float64

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_clusterer, is_regressor
 from mercer._source.table import Stream
 from mercer._source.table.table import quote
 from mercer.app.several import TargetModels, list_folders
-from mercer.app.study.positive import choose_positive, find_threshold
+from mercer.app.study.metrics import choose_positive, find_threshold
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
 
@@ -91,7 +91,7 @@ def load_model(path: str) -> tuple[Any, Schema]:
 
 def find_record(path: str) -> Any:
     """Return the record of the study beside a model: in the folder of a run, or in the folder of its model file."""
-    from mercer.app.study.record_file import NAME, read_record
+    from mercer.app.study.record import NAME, read_record
 
     place = Path(path).expanduser()
     folder = place if place.is_dir() else place.parent

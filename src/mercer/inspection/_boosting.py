@@ -6,11 +6,11 @@ import numpy as np
 
 from mercer.ensemble import margin_distribution, margins
 from mercer.errors import DataError
-from mercer.inspection._axes import make_axes
+from mercer.inspection._display import Display, draws
 from mercer.theory import training_error_bound
 
 
-class BoostingRoundsDisplay:
+class BoostingRoundsDisplay(Display):
     """Rounds of two-class AdaBoost in the plane: points as large as their weights, and what each member says.
 
     Parameters
@@ -30,8 +30,6 @@ class BoostingRoundsDisplay:
     ----------
     points_ : list of matplotlib artists
         The points of each panel; their sizes are in proportion to the weights.
-    axes_, figure_ : matplotlib objects
-        Where it was drawn.
 
     Examples
     --------
@@ -72,10 +70,9 @@ class BoostingRoundsDisplay:
             weight = weight / weight.sum()
         return np.array(weights)
 
+    @draws
     @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, rounds: Any = (1, 2, 3, 10), axes: Any = None
-    ) -> "BoostingRoundsDisplay":
+    def from_estimator(cls, model: Any, X: Any, y: Any, *, rounds: Any = (1, 2, 3, 10)) -> "BoostingRoundsDisplay":
         """Draw some rounds of a fitted AdaBoost.
 
         Parameters
@@ -88,12 +85,6 @@ class BoostingRoundsDisplay:
             Their labels.
         rounds : list of int, default=(1, 2, 3, 10)
             Which rounds, counted from one.
-        axes : list of matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        BoostingRoundsDisplay
         """
         X = np.asarray(X, dtype=np.float64)
         if X.shape[1] != 2:
@@ -104,24 +95,12 @@ class BoostingRoundsDisplay:
         weights = cls.weights_of(model, X, y)[[number - 1 for number in numbers]]
         members = [model.estimators_[number - 1] for number in numbers]
         labels = np.searchsorted(model.classes_, y)
-        return cls(X, labels, weights, members, numbers).plot(axes=axes)
+        return cls(X, labels, weights, members, numbers)
 
-    def plot(self, *, axes: Any = None) -> "BoostingRoundsDisplay":
-        """Draw the display.
+    def _grid(self) -> dict[str, Any]:
+        return {"columns": len(self.numbers), "figsize": (3 * len(self.numbers), 3)}
 
-        Parameters
-        ----------
-        axes : list of matplotlib axes or None, default=None
-            Where to draw, one for each round; None makes a new figure.
-
-        Returns
-        -------
-        BoostingRoundsDisplay
-        """
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = np.atleast_1d(pyplot.subplots(1, len(self.numbers), figsize=(3 * len(self.numbers), 3))[1])
+    def _draw(self, axes: Any) -> None:
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         across, up = np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 120))
         self.points_ = []
@@ -133,11 +112,9 @@ class BoostingRoundsDisplay:
             size = 30 * weight * len(weight)
             self.points_.append(ax.scatter(*self.X.T, s=size, c=self.labels, cmap="viridis", edgecolor="black", lw=0.3))
             ax.set(title=f"round {number}", xticks=[], yticks=[])
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self
 
 
-class MarginDisplay:
+class MarginDisplay(Display):
     """The cumulative distribution of margins after some rounds.
 
     Parameters
@@ -149,8 +126,6 @@ class MarginDisplay:
     ----------
     lines_ : list of matplotlib artists
         A line for each number of members.
-    ax_, figure_ : matplotlib objects
-        Where it was drawn.
 
     Examples
     --------
@@ -159,13 +134,14 @@ class MarginDisplay:
     [0.3, 0.4]
     """
 
+    artist = "step"
+
     def __init__(self, found: dict[int, Any]) -> None:
         self.found = found
 
+    @draws
     @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, rounds: Any = (5, 100), ax: Any = None, **kwargs: Any
-    ) -> "MarginDisplay":
+    def from_estimator(cls, model: Any, X: Any, y: Any, *, rounds: Any = (5, 100)) -> "MarginDisplay":
         """Draw the margins of a fitted ensemble of classifiers.
 
         Parameters
@@ -178,33 +154,11 @@ class MarginDisplay:
             Their labels.
         rounds : list of int, default=(5, 100)
             Numbers of members.
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            Passed to matplotlib's ``step``.
-
-        Returns
-        -------
-        MarginDisplay
         """
         numbers = sorted({min(number, len(model.estimators_)) for number in rounds})
-        return cls({number: margins(model, X, y, n_members=number) for number in numbers}).plot(ax=ax, **kwargs)
+        return cls({number: margins(model, X, y, n_members=number) for number in numbers})
 
-    def plot(self, *, ax: Any = None, **kwargs: Any) -> "MarginDisplay":
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            Passed to matplotlib's ``step``.
-
-        Returns
-        -------
-        MarginDisplay
-        """
-        ax = make_axes(ax)
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.lines_ = []
         for number, row_margins in self.found.items():
             values, shares = margin_distribution(row_margins)
@@ -213,11 +167,9 @@ class MarginDisplay:
         ax.axvline(0.0, color="grey", linestyle=":")
         ax.set(xlabel="margin", ylabel="share of rows up to it", xlim=(-1, 1), ylim=(0, 1.02))
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-class BoostingErrorDisplay:
+class BoostingErrorDisplay(Display):
     """Training and test error by round, and the bound on the training error.
 
     Parameters
@@ -226,11 +178,6 @@ class BoostingErrorDisplay:
         Shares of rows in error after each round.
     bound : ndarray of shape (n_rounds,) or None, default=None
         The bound, for two classes.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib objects
-        Where it was drawn.
 
     Examples
     --------
@@ -242,8 +189,9 @@ class BoostingErrorDisplay:
     def __init__(self, training: Any, test: Any, bound: Any = None) -> None:
         self.training, self.test, self.bound = training, test, bound
 
+    @draws
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, X_test: Any, y_test: Any, *, ax: Any = None) -> Any:
+    def from_estimator(cls, model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Any:
         """Draw the errors of a fitted AdaBoost by round.
 
         Parameters
@@ -254,12 +202,6 @@ class BoostingErrorDisplay:
             Training rows and labels.
         X_test, y_test : array-like
             Other rows and labels.
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        BoostingErrorDisplay
         """
         training, test = (
             np.array([1 - score for score in model.staged_score(rows, labels)])
@@ -268,21 +210,9 @@ class BoostingErrorDisplay:
         # The bound holds for the exponential loss of two-class discrete boosting alone.
         two = model.n_classes_ == 2 and getattr(model, "algorithm", "") == "SAMME"
         bound = training_error_bound(model.estimator_errors_) if two else None
-        return cls(training, test, bound).plot(ax=ax)
+        return cls(training, test, bound)
 
-    def plot(self, *, ax: Any = None) -> "BoostingErrorDisplay":
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        BoostingErrorDisplay
-        """
-        ax = make_axes(ax)
+    def _draw(self, ax: Any) -> None:
         rounds = np.arange(1, len(self.training) + 1)
         ax.plot(rounds, self.training, label="training error")
         ax.plot(rounds, self.test, label="test error")
@@ -290,5 +220,3 @@ class BoostingErrorDisplay:
             ax.plot(rounds, self.bound, color="grey", linestyle=":", label="bound on the training error")
         ax.set(xlabel="round", ylabel="share of rows in error", ylim=(0, None))
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

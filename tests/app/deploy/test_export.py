@@ -15,10 +15,9 @@ from sklearn.preprocessing import FunctionTransformer
 import mercer
 from mercer.app.command import main
 from mercer.app.deploy.formula import make_formula
-from mercer.app.deploy.onnx_check import check_graph
+from mercer.app.deploy.onnx_graph import check_graph
 from mercer.app.deploy.python_module import check_module, write_module
-from mercer.app.deploy.scikit_decision import find_weights
-from mercer.app.deploy.scikit_pipeline import make_scikit_pipeline, pack_pipeline
+from mercer.app.deploy.scikit_pipeline import find_weights, make_scikit_pipeline, pack_pipeline
 from mercer.app.deploy.trial_rows import make_trial_rows
 from mercer.bayesnet import BayesNetClassifier
 from mercer.decision import DecisionClassifier

@@ -10,10 +10,8 @@ from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer.app.command import main
-from mercer.app.deploy.formula import Tree, make_formula
-from mercer.app.deploy.groups import NamedGroups
-from mercer.app.deploy.onnx_check import check_graph, feed_rows
-from mercer.app.deploy.onnx_graph import make_graph
+from mercer.app.deploy.formula import NamedGroups, Tree, make_formula
+from mercer.app.deploy.onnx_graph import check_graph, feed_rows, make_graph
 from mercer.app.deploy.python_module import check_module, write_module
 from mercer.app.deploy.scikit_pipeline import make_scikit_pipeline
 from mercer.mixture import GaussianMixture

@@ -8,13 +8,12 @@ from itertools import pairwise
 import pytest
 
 from mercer._source.table.notice import Notice
-from mercer.app.report import render_report, write_report
+from mercer.app.report import list_summary_figures, render_report, write_report
 from mercer.app.report.chart import Chart
 from mercer.app.report.figures import draw_dependence, draw_score
-from mercer.app.report.leads import make_leads
 from mercer.app.report.row_figures import draw_confusion, name_drawn
+from mercer.app.report.section import Table
 from mercer.app.report.sections import make_sections
-from mercer.app.report.tables import Table
 from mercer.app.study.record import Candidate, Confusion, Dependence, Record, Sureness
 from tests.app.report.records import RECORDS, classification, regression, structure
 
@@ -147,15 +146,15 @@ def test_the_top_of_the_page_shows_the_score_and_only_columns_that_are_shown_to_
     record = classification()
     one = replace(record.drivers[0], column="sure", mean=0.2, low=0.1, high=0.3)
     other = replace(one, column="doubtful", low=-0.1)
-    score, drivers = make_leads(replace(record, drivers=[one, other]))
+    score, drivers = list_summary_figures(replace(record, drivers=[one, other]))
     assert "this model: " in score.svg
     assert "sure" in drivers.svg
     assert "doubtful" not in drivers.svg
-    assert len(make_leads(replace(record, drivers=[other]))) == 1
+    assert len(list_summary_figures(replace(record, drivers=[other]))) == 1
 
 
 def test_words_at_the_ends_of_the_score_are_not_cut():
-    svg = make_leads(classification())[0].svg
+    svg = list_summary_figures(classification())[0].svg
     for place, anchor, words in re.findall(r'<text class="[^"]*" x="([\d.]+)"[^>]*text-anchor="(\w+)">([^<]+)<', svg):
         width = 6.6 * len(words)
         left = float(place) - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * width

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.app.report.scale import Scale, find_span, find_ticks, format_number, format_percent
+from mercer.app.report.chart import Scale, find_span, find_ticks, format_number, format_percent
 
 
 @pytest.mark.parametrize(

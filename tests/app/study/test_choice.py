@@ -10,12 +10,12 @@ import mercer
 from mercer._base.candidate import Candidate, Shape
 from mercer._source.table import read_table
 from mercer.app.options import Options
-from mercer.app.study.choice import intervals, racing, selection, trying, turns, verdict
-from mercer.app.study.choice.racing import find_lagging, list_rounds, race
-from mercer.app.study.choice.row_losses import make_measure
+from mercer.app.study.choice import intervals, schedule, selection, trying, winner
+from mercer.app.study.choice.trying import find_lagging, list_rounds, race
+from mercer.app.study.choice.winner import make_measure
 from mercer.app.study.clock import Clock
+from mercer.app.study.dataset import gather
 from mercer.app.study.description import list_lacking
-from mercer.app.study.material import gather
 from mercer.app.study.metrics import find_metric
 from mercer.app.table import guess_roles
 from mercer.model_selection import candidates
@@ -52,8 +52,8 @@ def test_a_model_with_worse_probabilities_than_the_constant_is_not_chosen():
 
 def test_the_brier_score_is_the_squared_distance_to_the_true_class():
     trial = SimpleNamespace(predictions=np.array([[1.0, 0.0], [0.5, 0.5], [np.nan, np.nan]]))
-    material = SimpleNamespace(classes=["u", "v"], y=np.array(["u", "v", "u"]), weight=None)
-    assert verdict.measure_brier(trial, material) == pytest.approx((0.0 + 0.5) / 2)
+    dataset = SimpleNamespace(classes=["u", "v"], y=np.array(["u", "v", "u"]), weight=None)
+    assert winner.measure_brier(trial, dataset) == pytest.approx((0.0 + 0.5) / 2)
 
 
 def test_the_record_says_what_simplicity_costs():
@@ -75,8 +75,8 @@ def test_the_record_says_what_simplicity_costs():
 def _measure(metric, task, **known):
     y = np.array(["u", "v"]) if task == "classification" else np.array([1.0, 3.0])
     plan = SimpleNamespace(classes=np.array(["u", "v"]), rows=SimpleNamespace(y=y))
-    material = SimpleNamespace(**{"weight": None, "groups": None, "time": None} | known)
-    return make_measure(plan, find_metric(metric, task), material)
+    dataset = SimpleNamespace(**{"weight": None, "groups": None, "time": None} | known)
+    return make_measure(plan, find_metric(metric, task), dataset)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_candidates_that_lag_beyond_chance_drop_out_of_the_race():
 
 
 def test_a_race_compares_on_few_rows_and_says_so(monkeypatch):
-    monkeypatch.setattr("mercer.app.study.choice.racing._FIRST", 100)
+    monkeypatch.setattr("mercer.app.study.choice.trying._FIRST", 100)
     random = np.random.default_rng(0)
     x = random.normal(size=(400, 2))
     frame = pandas.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.where(x[:, 0] * x[:, 1] > 0, "u", "v")})
@@ -177,10 +177,10 @@ def fake_time(monkeypatch):
             return original(plan, contender, threads=1, keep=True)
 
         original = selection.Plan.run
-        monkeypatch.setattr(turns, "predict_seconds", predict)
+        monkeypatch.setattr(schedule, "predict_seconds", predict)
         monkeypatch.setattr(selection.Plan, "run", run)
-        material, options = _gather(_draw(60)), Options(folds=3, inner=2, budget=budget)
-        selected = trying.select(material, options, clock)
+        dataset, options = _gather(_draw(60)), Options(folds=3, inner=2, budget=budget)
+        selected = trying.select(dataset, options, clock)
         monkeypatch.undo()
         return selected, order, clock.now
 
@@ -214,7 +214,7 @@ def test_the_quickest_ensembles_have_their_turn_first(fake_time):
 
 
 def test_a_race_whose_time_is_over_judges_those_that_ran(monkeypatch):
-    monkeypatch.setattr("mercer.app.study.choice.racing._FIRST", 100)
+    monkeypatch.setattr("mercer.app.study.choice.trying._FIRST", 100)
     noise = np.array([0.0, 0.01, -0.01, 0.005, -0.005])
     means = {"nearest centroid": 0.52, "logistic regression": 0.9, "random forest": 0.91, "kernel densities": 0.5}
     clock = _Clock(100.0)
@@ -223,7 +223,7 @@ def test_a_race_whose_time_is_over_judges_those_that_ran(monkeypatch):
         clock.now += 6.0
         return means.get(offer.name, 0.5) + noise
 
-    monkeypatch.setattr("mercer.app.study.choice.racing._score", score)
+    monkeypatch.setattr("mercer.app.study.choice.trying._score", score)
     offers = [offer for offer in candidates("classification") if offer.name in means or offer.rank == 0]
     dropped = race(offers, _gather(_draw(400)), find_metric(None, "classification"), Options(), clock, 2)
     # A fifth of the time is over after four candidates; the slow one, which is as bad, was not judged.
@@ -246,7 +246,7 @@ def test_no_candidate_is_skipped_while_there_is_time_for_one_of_its_settings(fak
 
 
 def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(fake_time, monkeypatch):
-    monkeypatch.setattr(turns.Turn, "_measure_left", lambda turn: -1.0)
+    monkeypatch.setattr(schedule.Schedule, "_measure_left", lambda turn: -1.0)
     seconds = {"guess": ("baseline", 1), "slow": ("kernel machines", 90)}
     selected, order, _ = fake_time(seconds, 30.0)
     assert order == ["guess"]
@@ -259,7 +259,7 @@ def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(f
 
 
 def test_the_quickest_candidate_is_tried_if_there_was_time_for_none(fake_time, monkeypatch):
-    monkeypatch.setattr(turns.Turn, "_measure_left", lambda turn: -1.0)
+    monkeypatch.setattr(schedule.Schedule, "_measure_left", lambda turn: -1.0)
     seconds = {"guess": ("baseline", 1), "line": ("linear models", 20), "slow": ("kernel machines", 90)}
     selected, order, _ = fake_time(seconds, 30.0)
     assert order == ["guess", "line"]
@@ -278,7 +278,7 @@ def test_a_candidate_for_numbers_that_is_worse_than_the_constant_is_not_trusted(
     """One absurd prediction gives a lag as large as its standard error, which says nothing."""
     scores = {"constant": [-0.01] * 4, "lasso": [0.91] * 4, "robust": [0.97, -1e9, 0.97, 0.97], "trees": [0.97] * 4}
     trials = [SimpleNamespace(name=name, scores=np.array(values)) for name, values in scores.items()]
-    assert verdict._list_distrusted(trials, SimpleNamespace(classes=[])) == ["robust"]
+    assert winner._list_distrusted(trials, SimpleNamespace(classes=[])) == ["robust"]
     # With it among the candidates, the rule would find it near the best one.
     lags = np.array(scores["trees"]) - np.array(scores["robust"])
     assert lags.mean() < np.sqrt((1 / 4 + 1 / 3) * lags.var(ddof=1))
@@ -300,20 +300,20 @@ def test_a_slow_candidate_of_a_quick_family_waits_for_trees_and_ensembles(monkey
         self.predicted[offer.name] = (seconds[offer.name], seconds[offer.name])
         return seconds[offer.name]
 
-    monkeypatch.setattr(turns.Turn, "attempt", attempt)
-    monkeypatch.setattr(turns.Turn, "predict", predict)
+    monkeypatch.setattr(schedule.Schedule, "attempt", attempt)
+    monkeypatch.setattr(schedule.Schedule, "predict", predict)
     monkeypatch.setattr(trying, "race", lambda *given: {})
     monkeypatch.setattr(trying, "find_unable", lambda *given: {})
     monkeypatch.setattr(trying, "choose", lambda *given: None)
     monkeypatch.setattr(trying, "add_stack", lambda *given: None)
-    material = _gather(_draw())
-    chosen = selection.open_selection(material, Options())
+    dataset = _gather(_draw())
+    chosen = selection.open_selection(dataset, Options())
     chosen.offers = offers
-    trying.try_candidates(chosen, material, Options(), Clock(20.0, None, True))
+    trying.try_candidates(chosen, dataset, Options(), Clock(20.0, None, True))
     assert tried == ["constant", "centroid", "forest", "machine", "neighbours"]
     tried.clear()
     chosen.trials.clear()
-    trying.try_candidates(chosen, material, Options(), Clock(None, None, True))
+    trying.try_candidates(chosen, dataset, Options(), Clock(None, None, True))
     assert tried[:2] == ["constant", "neighbours"]
 
 
@@ -363,8 +363,8 @@ def test_one_score_is_reported_if_all_folds_agree_or_the_guess_is_chosen():
 def test_a_candidate_that_is_too_slow_for_the_race_has_no_score_in_it():
     offer = next(offer for offer in candidates("classification") if offer.name == "naive Bayes")
     rest = (_gather(_draw()), 100, find_metric(None, "classification"), Options(), 2)
-    assert racing._score(offer, *rest, left=float("inf")).shape == (5,)
-    assert racing._score(offer, *rest, left=-1.0) is None
+    assert trying._score(offer, *rest, left=float("inf")).shape == (5,)
+    assert trying._score(offer, *rest, left=-1.0) is None
 
 
 def test_few_candidates_are_measured_after_the_time_is_over(fake_time, monkeypatch):

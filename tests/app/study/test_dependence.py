@@ -8,7 +8,7 @@ from mercer._source.table import read_table
 from mercer.app.options import Options
 from mercer.app.report import render_report
 from mercer.app.study.choice import dependence
-from mercer.app.study.material import gather
+from mercer.app.study.dataset import gather
 from mercer.app.table import guess_roles
 from mercer.app.table.keys import find_keys, find_times, name_follow_up
 from mercer.model_selection.trials import OutOfTimeError, fit_settings

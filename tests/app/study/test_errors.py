@@ -9,7 +9,7 @@ import pytest
 import mercer
 from mercer._base.candidate import Candidate
 from mercer.app.command import main
-from mercer.app.study.record_file import read_record, write_record
+from mercer.app.study.record import read_record, write_record
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis
 from mercer.model_selection import candidates
 

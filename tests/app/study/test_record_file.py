@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mercer.app.study.record_file import read_record, write_record
+from mercer.app.study.record import read_record, write_record
 from mercer.errors import DataError
 from tests.app.report.records import RECORDS, regression
 

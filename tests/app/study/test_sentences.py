@@ -6,8 +6,8 @@ import pytest
 
 from mercer._source.table.notice import Notice
 from mercer.app.commands.run import _print_answer
-from mercer.app.study.amounts import spell_amount
 from mercer.app.study.answer import write_answer, write_findings
+from mercer.app.study.formatting import spell_amount
 from mercer.app.study.metrics import METRICS
 from mercer.app.study.record import Candidate, Curve, Driver, Sureness
 from tests.app.report.records import RECORDS

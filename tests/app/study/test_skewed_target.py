@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 import mercer
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.recipe import is_skewed, make_log_transformer
 
 
@@ -20,7 +20,7 @@ def test_skewness_is_measured_on_positive_targets_without_weights():
     heavy, plain = np.exp(2 * random.normal(size=200)), random.normal(10, 1, size=200)
 
     def ask(y, **known):
-        return is_skewed(Material("regression", None, y, np.arange(len(y)), {}, [], **known))
+        return is_skewed(Dataset("regression", None, y, np.arange(len(y)), {}, [], **known))
 
     assert ask(heavy)
     assert not ask(plain)

@@ -12,7 +12,7 @@ from mercer.app.study.choice.comparison import list_candidates, make_complexity_
 from mercer.app.study.choice.stacking import NAME, learn_weights, make_stack, measure_gain
 from mercer.app.study.choice.trying import select
 from mercer.app.study.clock import Clock
-from mercer.app.study.material import gather
+from mercer.app.study.dataset import gather
 from mercer.app.table import guess_roles
 
 # A ridge regression sees the sum of six columns and a tree the step; their mean has half of each error.
@@ -65,16 +65,16 @@ def _select(frame: pandas.DataFrame, **changes):
     table = read_table(frame)
     roles, _ = guess_roles(table, target="y")
     options = Options(**(QUICK | {"target": "y", "candidates": MEMBERS} | changes))
-    material = gather(table, roles)
-    return select(material, options, Clock(None, None, True)), material
+    dataset = gather(table, roles)
+    return select(dataset, options, Clock(None, None, True)), dataset
 
 
 def test_test_rows_do_not_move_the_weights_of_their_split():
     frame = _make_table()
-    selection, material = _select(frame)
-    stack = make_stack(selection.plan, selection.trials[:-1], material, None)
+    selection, dataset = _select(frame)
+    stack = make_stack(selection.plan, selection.trials[:-1], dataset, None)
     _, test = selection.plan.outer[0]
-    moved = material.y.copy()
+    moved = dataset.y.copy()
     moved[test] += 100.0
     rows = selection.plan.rows
     other = make_stack(
@@ -86,7 +86,7 @@ def test_test_rows_do_not_move_the_weights_of_their_split():
             selection.plan.folds,
         ),
         selection.trials[:-1],
-        material,
+        dataset,
         None,
     )
     np.testing.assert_array_equal(stack.fold_weights[0], other.fold_weights[0])

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 
 from mercer.app.report.sections import make_sections
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.strange_rows import find_strange_rows
 from tests.app.report.records import classification
 
 
-def material(frame, kinds=None):
+def dataset(frame, kinds=None):
     kinds = kinds or dict.fromkeys(frame.columns, "number")
     n = len(frame)
-    return Material("regression", frame, np.zeros(n), np.arange(n), kinds, [])
+    return Dataset("regression", frame, np.zeros(n), np.arange(n), kinds, [])
 
 
 def table(n=200):
@@ -25,7 +25,7 @@ def test_a_row_far_out_is_listed_with_the_column_and_its_usual_range():
     frame = table()
     frame.loc[17, "income"] = 9e6
     frame.loc[17, "age"] = 300.0
-    rows = find_strange_rows(material(frame))
+    rows = find_strange_rows(dataset(frame))
     assert rows[0].row == 18
     assert rows[0].strangeness > 0.6
     assert {reason.split(" is ")[0] for reason in rows[0].reasons} == {"age", "income"}
@@ -36,7 +36,7 @@ def test_one_wrong_value_among_many_columns_is_found():
     random = np.random.default_rng(1)
     frame = pd.DataFrame(random.normal(size=(1000, 20)), columns=[f"c{k}" for k in range(20)])
     frame.loc[7, "c4"] = 12.0
-    rows = find_strange_rows(material(frame))
+    rows = find_strange_rows(dataset(frame))
     assert [row.row for row in rows] == [8]
     assert len(rows[0].reasons) <= 3
     assert rows[0].reasons[0].startswith("c4 is 12 (usually −1.")
@@ -44,18 +44,18 @@ def test_one_wrong_value_among_many_columns_is_found():
 
 def test_a_long_tail_of_positive_values_is_not_far_out():
     values = pd.DataFrame({"income": np.exp(np.random.default_rng(0).normal(size=2000))})
-    assert find_strange_rows(material(values)) == []
+    assert find_strange_rows(dataset(values)) == []
 
 
 def test_a_row_that_is_rare_in_all_columns_is_found():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(1000, 5)), columns=list("abcde"))
     frame.loc[5] = 4.0
-    assert [row.row for row in find_strange_rows(material(frame))] == [6]
+    assert [row.row for row in find_strange_rows(dataset(frame))] == [6]
 
 
 def test_a_regular_table_has_no_strange_rows():
     grid = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
-    assert find_strange_rows(material(pd.DataFrame(grid, columns=["a", "b"]))) == []
+    assert find_strange_rows(dataset(pd.DataFrame(grid, columns=["a", "b"]))) == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_regular_table_has_no_strange_rows():
     ],
 )
 def test_odd_tables_do_not_fail(frame):
-    for row in find_strange_rows(material(frame)):
+    for row in find_strange_rows(dataset(frame)):
         assert row.reasons
 
 
@@ -80,7 +80,7 @@ def test_columns_that_are_not_numbers_are_left_out():
     frame["colour"] = "red"
     frame.loc[3, "age"] = -900.0
     kinds = {"age": "number", "income": "number", "colour": "category"}
-    assert find_strange_rows(material(frame, kinds))[0].row == 4
+    assert find_strange_rows(dataset(frame, kinds))[0].row == 4
 
 
 def test_the_report_shows_them():

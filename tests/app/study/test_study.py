@@ -17,9 +17,9 @@ from mercer.app.study import study
 from mercer.app.study.choice.comparison import measure_sureness
 from mercer.app.study.choice.trying import select
 from mercer.app.study.clock import Clock
+from mercer.app.study.dataset import gather
 from mercer.app.study.final import fit_final
-from mercer.app.study.material import gather
-from mercer.app.study.record_file import read_record, write_record
+from mercer.app.study.record import read_record, write_record
 from mercer.app.table import guess_roles
 from mercer.errors import DataError, ParameterError
 
@@ -280,11 +280,11 @@ def _covers(table, seed):
     table = read_table(frame[~kept].reset_index(drop=True))
     roles, _ = guess_roles(table, target="target", task=task, keep_leaks=True)
     options = Options(seed=seed, candidates=[one for one in FEW if one in _names(task)])
-    material = gather(table, roles)
+    dataset = gather(table, roles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        selection = select(material, options, Clock(None, None, True))
-        model, _ = fit_final(selection, material, options, None)
+        selection = select(dataset, options, Clock(None, None, True))
+        model, _ = fit_final(selection, dataset, options, None)
     apart = frame[kept]
     told = model.predict(apart.drop(columns="target"))
     # The score on rows kept apart is itself known from few rows only.
@@ -297,7 +297,7 @@ def _covers(table, seed):
     else:
         score = balanced_accuracy_score(apart["target"].astype(str), told)
         spread = 2 * np.sqrt(score * (1 - score) / len(apart)) + 1 / len(apart)
-    sure = measure_sureness(selection, material, options)
+    sure = measure_sureness(selection, dataset, options)
     return sure.low - spread <= score <= sure.high + spread
 
 

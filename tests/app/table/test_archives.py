@@ -10,8 +10,7 @@ from scipy.sparse import csr_array, save_npz
 
 import mercer
 from mercer._source.table import read_table
-from mercer.app.table.formulas import escape_formulas
-from mercer.app.table.writing import Writer
+from mercer.app.table.writing import Writer, escape_formulas
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes import MultinomialNB
 

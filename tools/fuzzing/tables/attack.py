@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer._source.table import Stream, read_table
-from mercer.app.commands.config import read_config
+from mercer.app.commands.run import read_config
 from mercer.errors import MercerError
 from tools.fuzzing.children import try_in_children
 from tools.fuzzing.tables.forgery import make_file

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.commands.arguments import add_silencers
-from mercer.app.study.amounts import spell_amount, spell_range
+from mercer.app.study.formatting import spell_amount, spell_range
 
 HELP = "list the differences between two runs"
 
@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: Any) -> int:
     """Compare the records and print what differs."""
-    from mercer.app.study.record_file import read_record
+    from mercer.app.study.record import read_record
 
     first, second = (read_record(Path(folder).expanduser()) for folder in (options.first, options.second))
     comparison = compare(first, second)

@@ -66,8 +66,8 @@ def _find_row(stream: Any, number: int) -> tuple[Any, Any]:
 
 def _print_shares(attribution: Any, row: Any, number: int) -> None:
     """Print the contributions, the largest first."""
-    from mercer.app.study.amounts import spell_amount
     from mercer.app.study.diagnosis import spell_cell
+    from mercer.app.study.formatting import spell_amount
 
     width = max(map(len, attribution.shares))
     value, average = spell_amount(attribution.value, 4), spell_amount(attribution.average, 4)

@@ -26,8 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: Any) -> int:
     """Write the files, each after it was compared with the model."""
-    from mercer.app.deploy.formula import make_formula
-    from mercer.app.deploy.groups import NamedGroups, list_groups
+    from mercer.app.deploy.formula import NamedGroups, list_groups, make_formula
     from mercer.app.schema import load_model
     from mercer.errors import DataError
 
@@ -52,8 +51,7 @@ def execute(options: Any) -> int:
         _write(options.python, module.encode())
         written |= {"python": options.python, "largest difference of python": largest}
     if options.onnx is not None:
-        from mercer.app.deploy.onnx_check import check_graph
-        from mercer.app.deploy.onnx_graph import make_graph
+        from mercer.app.deploy.onnx_graph import check_graph, make_graph
         from mercer.app.deploy.trial_rows import make_trial_rows
 
         formula = make_formula(model)

@@ -19,7 +19,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: Any) -> int:
     """Read the record and write the page."""
-    from mercer.app.study.record_file import read_record
+    from mercer.app.study.record import read_record
 
     given = Path(options.run).expanduser()
     record = read_record(given)

@@ -1,18 +1,75 @@
-"""``mercer run``: study a table, and write a report and a model."""
+"""Options from a TOML file, under the names that ``mercer.run`` takes."""
 
 import argparse
 import json
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from mercer.app.commands.arguments import add_options, add_silencers
-from mercer.app.commands.candidate_names import CLASSIFIERS, CLUSTERINGS, REGRESSORS
-from mercer.app.commands.config import read_config
 from mercer.app.commands.example import EXAMPLES, load_example
-from mercer.app.options import OPTIONS, OUTPUT, SECTIONS, list_options, parse_options
+from mercer.app.options import OPTIONS, OUTPUT, SECTIONS, convert_options, list_options, parse_options
 from mercer.errors import DataError
+
+
+def read_config(path: str) -> dict[str, Any]:
+    """Return the options in a TOML file, each checked; a name may be written with dashes or underscores."""
+    place = Path(path).expanduser()
+    try:
+        content = tomllib.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file. Give --config the path of a TOML file.") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path}: not a TOML file ({error}). Write each option as name = value, and put texts in quotes."
+        ) from None
+    given = {name.replace("-", "_"): value for name, value in content.items()}
+    return convert_options(given, (*OPTIONS, OUTPUT), subject=path, error=DataError)
+
+
+CLASSIFIERS = (
+    "the constant guess",
+    "nearest centroid",
+    "linear discriminant",
+    "logistic regression",
+    "naive Bayes",
+    "one tree",
+    "curves, logistic regression",
+    "products, logistic regression",
+    "quadratic discriminant",
+    "mixture densities",
+    "Bayesian network",
+    "kernel densities",
+    "nearest neighbours",
+    "random forest",
+    "extra trees",
+    "boosted trees",
+    "multilayer perceptron",
+    "support vector machine",
+    "stacked models",
+)
+REGRESSORS = (
+    "the constant guess",
+    "lasso",
+    "ridge regression",
+    "partial least squares",
+    "robust regression",
+    "one tree",
+    "curves, ridge regression",
+    "products, ridge regression",
+    "nearest neighbours",
+    "random forest",
+    "extra trees",
+    "boosted trees",
+    "multilayer perceptron",
+    "support vector machine",
+    "Gaussian process",
+    "stacked models",
+)
+CLUSTERINGS = ("k-means", "Gaussian mixture", "density clusters")
+
 
 # Notes on how columns were read that are printed; the report has all of them.
 _MOST_READ = 8

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.amounts import spell_amount
+from mercer.app.study.formatting import spell_amount
 from mercer.app.study.record import Reference
 
 # Rows of the training table that a study keeps, and of new rows that are compared.

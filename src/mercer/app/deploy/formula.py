@@ -14,9 +14,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from mercer.app.deploy.bodies import Machines
-from mercer.app.deploy.body_readers import read_body
-from mercer.app.deploy.groups import list_groups
+from mercer.app.deploy.bodies import Machines, read_body
+from mercer.app.study.grouping import name_groups
 from mercer.decision import DecisionClassifier
 from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.errors import DataError
@@ -313,3 +312,57 @@ def _read_boosted(tree: Any, output: int, n_outputs: int) -> Tree:
         np.asarray(tree.missing_left, dtype=bool).tolist(),
         values.tolist(),
     )
+
+
+# Length and offset of the cycles of dates, in days; day 0 was a Thursday, and weeks begin on Monday.
+CYCLES = {"year": (365.2425, 0.0), "week": (7.0, 3.0), "day": (1.0, 0.0)}
+# The key of the code of other categories; no text of a table is equal to it.
+OTHER = "\0other"
+# The key of the code of missing values.
+MISSING = "\0missing"
+
+
+def list_codes(coding: Any) -> tuple[dict[str, int], list[list[float]]]:
+    """Return the code of each category, and the encoded columns of each code; two codes stand for other and missing."""
+    size = len(coding.categories)
+    codes = {str(name): place for place, name in enumerate(coding.categories)} | {OTHER: size, MISSING: size + 1}
+    if coding.codes:
+        last = np.nan if coding.keep else size + 1.0
+        return codes, [[float(code)] for code in range(size + 1)] + [[last]]
+    width = size + int(coding.others) + int(coding.missing)
+    table = np.zeros((size + 2, width))
+    table[np.arange(size), np.arange(size)] = 1.0
+    if coding.others:
+        table[size, size] = 1.0
+    # A missing value where the training rows had none counts as another category.
+    missing = width - 1 if coding.missing else size if coding.others else None
+    if missing is not None:
+        table[size + 1, missing] = 1.0
+    return codes, table.tolist()
+
+
+def list_groups(model: Any) -> list[str]:
+    """Return the names of the groups of a clustering that can be exported; none for other models."""
+    kind = type(model).__name__
+    if kind == "KMeans":
+        return name_groups(np.arange(len(model.cluster_centers_)))
+    return name_groups(np.arange(len(model.means_))) if kind == "GaussianMixture" else []
+
+
+class NamedGroups:
+    """A pipeline whose last step groups rows, with the names of the groups as its classes."""
+
+    def __init__(self, pipeline: Any) -> None:
+        self.pipeline = pipeline
+        self.steps = pipeline.steps
+
+    def predict(self, frame: Any) -> np.ndarray:
+        """Return the name of the group of each row."""
+        return np.array(name_groups(self.pipeline.predict(frame)), dtype=object)
+
+    def predict_proba(self, frame: Any) -> np.ndarray:
+        """Return the probability of each group; of k-means, 1 for the group of the row."""
+        if hasattr(self.pipeline, "predict_proba"):
+            return np.asarray(self.pipeline.predict_proba(frame), dtype=float)
+        indicators: np.ndarray = np.eye(len(list_groups(self.steps[-1][1])))
+        return indicators[self.pipeline.predict(frame)]

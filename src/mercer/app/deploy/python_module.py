@@ -9,8 +9,7 @@ import numpy as np
 
 from mercer._source.table import numerals
 from mercer._source.table.dialect import MISSING as BLANKS
-from mercer.app.deploy.codes import CYCLES, MISSING, OTHER, list_codes
-from mercer.app.deploy.formula import Formula, list_single
+from mercer.app.deploy.formula import CYCLES, MISSING, OTHER, Formula, list_codes, list_single
 from mercer.app.deploy.python_pieces import BODIES, HEAD, RUNTIME
 from mercer.app.deploy.trial_rows import make_trial_rows
 from mercer.errors import DataError

@@ -15,8 +15,7 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from mercer.app.deploy.codes import CYCLES
-from mercer.app.deploy.formula import Formula
+from mercer.app.deploy.formula import CYCLES, Formula
 
 # Texts that stand for a missing value and for another category while fitting. They sort behind every text that people
 # type, so that the columns of the encoder keep their order.

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._source.table import Stream
 from mercer.app.deploy.drift import Drift, compare_rows
 from mercer.app.schema import Schema, open_rows, predict_columns
-from mercer.app.study.amounts import spell_amount, spell_range
+from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.measures import measure_predictions
 from mercer.app.study.record import Record
 from mercer.errors import DataError

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mercer.app.report.chart import Chart
-from mercer.app.report.scale import find_span, format_number, format_percent
+from mercer.app.report.chart import Chart, find_span, format_number, format_percent
 from mercer.app.study.record import BiasVariance, Candidate, Column, Curve, Dependence, Driver, Fit, Sureness
 
 # The most names that fit below an axis.

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mercer.app.report.chart import Chart
-from mercer.app.report.scale import find_span, format_number, format_percent
+from mercer.app.report.chart import Chart, find_span, format_number, format_percent
 from mercer.app.study.record import Calibration, Confusion, CostCurve, Map, Rates, Residuals
 
 # Curves and groups with a colour of their own; there are six colours.

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from mercer.app.report import figures, row_figures
-from mercer.app.report.scale import capitalise, format_number, format_percent
-from mercer.app.report.section import Figure, Section
-from mercer.app.report.tables import (
+from mercer.app.report.chart import capitalise, format_number, format_percent
+from mercer.app.report.section import (
+    Figure,
+    Section,
     Table,
     make_candidate_table,
     make_column_table,

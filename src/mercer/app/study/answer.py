@@ -1,6 +1,6 @@
 """The answer of a study in one sentence, and further sentences for the reader."""
 
-from mercer.app.study.amounts import spell_amount, spell_range
+from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.metrics import Metric
 from mercer.app.study.record import Candidate, Column, Record, Sureness
 

@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.app.options import Options
-from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.choice.selection import Selection
-from mercer.app.study.material import Material, draw_rows
+from mercer.app.study.dataset import Dataset, draw_rows
+from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.record import BiasVariance, Candidate, Curve
 from mercer.model_selection import resampled_bias_variance, score_interval
 from mercer.model_selection.trials import order_growing, score_sizes
@@ -26,17 +26,17 @@ _SHARE_OF_ERROR = 0.5
 _MOST_ROWS = 3000
 
 
-def make_learning_curve(selection: Selection, material: Material, options: Options) -> Curve | None:
+def make_learning_curve(selection: Selection, dataset: Dataset, options: Options) -> Curve | None:
     """Return the scores of the chosen model for more and more training rows."""
     plan, metric = selection.plan, selection.metric
-    splits = plan.outer[: min(len(plan.outer), 3 if len(material) > 20_000 else 5)]
+    splits = plan.outer[: min(len(plan.outer), 3 if len(dataset) > 20_000 else 5)]
     largest = min(len(train) for train, _ in splits)
     sizes = np.unique([max(_FEWEST, int(share * largest)) for share in _SHARES if share * largest >= _FEWEST / 2])
     if len(sizes) < 2:
         return None
-    labels = material.y if material.task == "classification" else None
+    labels = dataset.y if dataset.task == "classification" else None
     orders = [
-        order_growing(train, labels, options.seed + fold, material.time is not None)
+        order_growing(train, labels, options.seed + fold, dataset.time is not None)
         for fold, (train, _) in enumerate(splits)
     ]
     if selection.calibrated and labels is not None:
@@ -103,12 +103,12 @@ def _describe_curve(test: np.ndarray, sizes: np.ndarray, selection: Selection, l
 
 
 def split_error(
-    selection: Selection, material: Material, listed: list[Candidate], options: Options
+    selection: Selection, dataset: Dataset, listed: list[Candidate], options: Options
 ) -> BiasVariance | None:
     """Split the error of some candidates into bias and variance, by training them on random halves."""
     judged = [candidate.name for candidate in listed if candidate.score is not None]
     names = _choose_names(judged, selection.result.winner)
-    sample = draw_rows(material, _MOST_ROWS, options.seed)
+    sample = draw_rows(dataset, _MOST_ROWS, options.seed)
     parts = []
     for name in names:
         trial = selection.result.trial(name)
@@ -124,12 +124,12 @@ def split_error(
             )
         )
     # Errors of numbers are divided by the variance of the target; a Brier score is without unit already.
-    unit = float(np.var(sample.y)) if material.task == "regression" else 1.0
+    unit = float(np.var(sample.y)) if dataset.task == "regression" else 1.0
     bias, variance = [float(part.bias / unit) for part in parts], [float(part.variance / unit) for part in parts]
     chosen = names.index(selection.result.winner)
     # The tiny number keeps an error of zero from being divided by zero.
     share = variance[chosen] / max(bias[chosen] + variance[chosen], 1e-300)
-    error = "Brier score" if material.task == "classification" else "mean squared error over the variance of the target"
+    error = "Brier score" if dataset.task == "classification" else "mean squared error over the variance of the target"
     text = (
         f"Trained on random halves of the rows, {names[chosen]} has {100 * share:.2g} % of its error ({error}) from "
         "variance, that is, from the choice of training rows. The rest is bias and noise."

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mercer.app.options import Options
-from mercer.app.study.amounts import spell_amount
 from mercer.app.study.choice.selection import Selection
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
+from mercer.app.study.formatting import spell_amount
 from mercer.app.study.record import CostCurve, Decision
 from mercer.decision import add_reject, optimal_action
 from mercer.errors import ParameterError
@@ -32,15 +32,15 @@ class Stakes:
         return np.broadcast_to(self.costs, (len(rows), *self.costs.shape))
 
 
-def read_stakes(material: Material, options: Options) -> Stakes | None:
+def read_stakes(dataset: Dataset, options: Options) -> Stakes | None:
     """Return the costs that the user gave, checked, or None if there are none."""
-    classes = material.classes
-    if options.costs is None and material.cost is None and options.reject is None:
+    classes = dataset.classes
+    if options.costs is None and dataset.cost is None and options.reject is None:
         return None
     if not classes:
         raise ParameterError("costs: decisions need classes, but the target is a number. Leave the costs out.")
-    if material.cost is not None:
-        costs = _make_row_costs(material, options)
+    if dataset.cost is not None:
+        costs = _make_row_costs(dataset, options)
     elif options.costs is None:
         # Without costs each mistake costs 1, and a reject option is measured against that.
         costs = 1.0 - np.eye(len(classes))
@@ -61,30 +61,30 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
     return Stakes(actions, costs)
 
 
-def _make_row_costs(material: Material, options: Options) -> np.ndarray:
+def _make_row_costs(dataset: Dataset, options: Options) -> np.ndarray:
     """Return a cost matrix per row: a miss costs what the cost column says, a false alarm `options.false_alarm`."""
-    if material.positive is None:
+    if dataset.positive is None:
         raise ParameterError(
-            f"cost: a cost column needs a target of two classes; got {len(material.classes)}. Give a cost matrix."
+            f"cost: a cost column needs a target of two classes; got {len(dataset.classes)}. Give a cost matrix."
         )
-    positive = material.classes.index(material.positive)
-    costs = np.zeros((len(material), 2, 2))
+    positive = dataset.classes.index(dataset.positive)
+    costs = np.zeros((len(dataset), 2, 2))
     # Axis 1 is the action and axis 2 the true class: the miss is action "negative" on a positive row.
-    costs[:, 1 - positive, positive] = material.cost
+    costs[:, 1 - positive, positive] = dataset.cost
     costs[:, positive, 1 - positive] = options.false_alarm
     return costs
 
 
-def decide(selection: Selection, material: Material, options: Options, stakes: Stakes, seen: np.ndarray) -> Decision:
+def decide(selection: Selection, dataset: Dataset, options: Options, stakes: Stakes, seen: np.ndarray) -> Decision:
     """Decide about each row by its expected cost, and measure what that would have cost."""
     predictions = selection.winner.predictions
-    true = np.searchsorted(material.classes, material.y)
-    costs = stakes.of(np.arange(len(material)))
-    action = np.full(len(material), -1)
+    true = np.searchsorted(dataset.classes, dataset.y)
+    costs = stakes.of(np.arange(len(dataset)))
+    action = np.full(len(dataset), -1)
     action[seen] = optimal_action(predictions[seen], costs[seen]).action
     # `paid` is (rows, actions): what each action would have cost, given the true class.
-    paid = costs[np.arange(len(material)), :, true]
-    spent = paid[np.arange(len(material)), action]
+    paid = costs[np.arange(len(dataset)), :, true]
+    spent = paid[np.arange(len(dataset)), action]
     folds = [spent[test].mean() for _, test in selection.plan.outer[: selection.plan.folds]]
     interval = score_interval(folds, test_share=selection.plan.test_share, level=options.level)
     always = {f"always {name}": float(paid[seen, place].mean()) for place, name in enumerate(stakes.actions)}
@@ -105,18 +105,18 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
         max(interval.high, cost),
         always,
         [float((action[seen] == place).mean()) for place in range(len(stakes.actions))],
-        _make_cost_curve(material, predictions[seen], true[seen], costs[seen], options),
+        _make_cost_curve(dataset, predictions[seen], true[seen], costs[seen], options),
         text,
     )
 
 
 def _make_cost_curve(
-    material: Material, predictions: np.ndarray, true: np.ndarray, costs: np.ndarray, options: Options
+    dataset: Dataset, predictions: np.ndarray, true: np.ndarray, costs: np.ndarray, options: Options
 ) -> CostCurve | None:
     """Return the cost per row against the threshold, if there are two classes and an action for each."""
-    if material.positive is None or costs.shape[1] < 2 or len(material.classes) != 2:
+    if dataset.positive is None or costs.shape[1] < 2 or len(dataset.classes) != 2:
         return None
-    positive = material.classes.index(material.positive)
+    positive = dataset.classes.index(dataset.positive)
     chance = predictions[:, positive]
     thresholds = np.linspace(0, 1, _THRESHOLDS + 2)
     every: list[Any] = []
@@ -132,9 +132,9 @@ def _make_cost_curve(
     )
 
 
-def check_threshold(threshold: float, material: Material) -> None:
+def check_threshold(threshold: float, dataset: Dataset) -> None:
     """Raise if a threshold makes no sense for this target."""
-    if material.positive is None:
+    if dataset.positive is None:
         raise ParameterError("threshold: it needs a target of two classes. Leave it out, or give --costs.")
     if not 0 < threshold < 1:
         raise ParameterError(f"threshold: it must be a probability between 0 and 1; got {threshold:g}.")

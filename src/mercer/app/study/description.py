@@ -10,9 +10,9 @@ import numpy as np
 from mercer._source.table.notice import Notice
 from mercer._source.table.table import Table
 from mercer.app.options import Options
+from mercer.app.study.best_score import count_contradictions
 from mercer.app.study.clock import Clock
-from mercer.app.study.floor import count_contradictions
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.metrics import find_metric
 from mercer.app.study.record import Origin, Question
 from mercer.app.table.roles import Roles
@@ -36,11 +36,11 @@ _EXTRAS = {
 _MOST_COUNTED = 200_000
 
 
-def list_notices(material: Material, sample: Material, clock: Clock) -> list[Notice]:
+def list_notices(dataset: Dataset, sample: Dataset, clock: Clock) -> list[Notice]:
     """Return what the study itself has to say about the data."""
     notices = []
-    if len(sample) < len(material):
-        text = f"The models were compared on {len(sample)} of {len(material)} rows, drawn at random."
+    if len(sample) < len(dataset):
+        text = f"The models were compared on {len(sample)} of {len(dataset)} rows, drawn at random."
         notices.append(
             Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
         )
@@ -108,31 +108,31 @@ def list_lacking(
     return [Notice("note", "the budget", text, cure, told=True)]
 
 
-def describe_question(table: Table, roles: Roles, material: Material, options: Options) -> Question:
+def describe_question(table: Table, roles: Roles, dataset: Dataset, options: Options) -> Question:
     """Return what was asked, for the record."""
-    metric = find_metric(options.metric, material.task)
+    metric = find_metric(options.metric, dataset.task)
     return Question(
-        material.task,
+        dataset.task,
         table.name,
         len(table.frame),
         table.frame.shape[1],
         roles.target,
-        material.classes,
-        material.positive,
+        dataset.classes,
+        dataset.positive,
         metric.words,
         metric.greater_is_better,
-        _describe_splits(roles, material, options),
+        _describe_splits(roles, dataset, options),
     )
 
 
-def _describe_splits(roles: Roles, material: Material, options: Options) -> str:
+def _describe_splits(roles: Roles, dataset: Dataset, options: Options) -> str:
     """Return in words how the rows were split."""
     folds = f"{options.folds} folds" + (f", {options.repeats} times" if options.repeats > 1 else "")
-    if material.time is not None:
+    if dataset.time is not None:
         return f"{folds}, forward in time by `{roles.time}`"
-    if material.groups is not None:
+    if dataset.groups is not None:
         return f"{folds} that keep groups of `{roles.group}` together"
-    return f"{folds}, stratified" if material.classes else folds
+    return f"{folds}, stratified" if dataset.classes else folds
 
 
 def describe_origin(table: Table, options: Options, clock: Clock) -> Origin:

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import beta
 from sklearn.metrics import average_precision_score, confusion_matrix, precision_recall_curve, roc_auc_score, roc_curve
 
-from mercer.app.study.amounts import spell_amount
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
+from mercer.app.study.formatting import spell_amount
 from mercer.app.study.record import Calibration, Confusion, HardRow, Rates, Residuals
 
 # Points of a curve in the record; more are not visible in the report.
@@ -21,19 +21,19 @@ def find_seen(predictions: np.ndarray) -> np.ndarray:
     return np.flatnonzero(~np.isnan(predictions.reshape(len(predictions), -1)[:, 0]))
 
 
-def decide_classes(predictions: np.ndarray, material: Material, costs: np.ndarray | None) -> np.ndarray:
+def decide_classes(predictions: np.ndarray, dataset: Dataset, costs: np.ndarray | None) -> np.ndarray:
     """Return the index of the class of least expected cost; the most probable one if `costs` is None."""
     if costs is None:
         return predictions.argmax(axis=1)
     return (predictions @ costs.T).argmin(axis=1)
 
 
-def count_confusion(true: np.ndarray, answer: np.ndarray, material: Material) -> Confusion:
+def count_confusion(true: np.ndarray, answer: np.ndarray, dataset: Dataset) -> Confusion:
     """Count unseen rows by true and predicted class."""
-    weight = material.weight
-    shown = _order_classes(material.classes)
+    weight = dataset.weight
+    shown = _order_classes(dataset.classes)
     table = confusion_matrix(true, answer, labels=shown, sample_weight=weight)
-    return Confusion([material.classes[place] for place in shown], table.astype(float).tolist())
+    return Confusion([dataset.classes[place] for place in shown], table.astype(float).tolist())
 
 
 def _order_classes(names: list[str]) -> list[int]:
@@ -70,13 +70,13 @@ def measure_calibration(true: np.ndarray, chances: np.ndarray, level: float, n_b
     return Calibration(predicted.tolist(), observed.tolist(), low.tolist(), high.tolist(), counts.tolist(), error, text)
 
 
-def measure_rates(true: np.ndarray, predictions: np.ndarray, material: Material) -> list[Rates]:
+def measure_rates(true: np.ndarray, predictions: np.ndarray, dataset: Dataset) -> list[Rates]:
     """Return the ROC and precision-recall curves of each class against the rest."""
-    first = [material.classes[place] for place in _order_classes(material.classes)[:_MOST_CLASSES]]
-    names = first if material.positive is None else [material.positive]
+    first = [dataset.classes[place] for place in _order_classes(dataset.classes)[:_MOST_CLASSES]]
+    names = first if dataset.positive is None else [dataset.positive]
     curves = []
     for name in names:
-        place = material.classes.index(name)
+        place = dataset.classes.index(name)
         here, chance = true == place, predictions[:, place]
         # A curve against the rest needs rows of both sides.
         if here.all() or not here.any():
@@ -136,30 +136,30 @@ def measure_losses(true: np.ndarray, predictions: np.ndarray, task: str) -> np.n
 
 
 def list_hard_rows(
-    material: Material, true: np.ndarray, predictions: np.ndarray, shown: list[str], n_rows: int = 10
+    dataset: Dataset, true: np.ndarray, predictions: np.ndarray, shown: list[str], n_rows: int = 10
 ) -> list[HardRow]:
     """Return the rows with the worst predictions while they were unseen."""
-    sizes = measure_losses(true, predictions, "classification") if material.classes else np.abs(true - predictions)
+    sizes = measure_losses(true, predictions, "classification") if dataset.classes else np.abs(true - predictions)
     worst = np.argsort(-sizes, kind="stable")[:n_rows]
     return [
         HardRow(
             # Rows are counted from 1 for people.
-            int(material.rows[row]) + 1,
-            material.classes[true[row]] if material.classes else f"{true[row]:.6g}",
-            _describe_prediction(predictions[row], material),
+            int(dataset.rows[row]) + 1,
+            dataset.classes[true[row]] if dataset.classes else f"{true[row]:.6g}",
+            _describe_prediction(predictions[row], dataset),
             float(sizes[row]),
-            {name: spell_cell(material.X[name].iloc[row]) for name in shown},
+            {name: spell_cell(dataset.X[name].iloc[row]) for name in shown},
         )
         for row in worst
     ]
 
 
-def _describe_prediction(prediction: Any, material: Material) -> str:
+def _describe_prediction(prediction: Any, dataset: Dataset) -> str:
     """Return a prediction as text; a class with its probability."""
-    if not material.classes:
+    if not dataset.classes:
         return f"{prediction:.6g}"
     best = int(np.argmax(prediction))
-    return f"{material.classes[best]} ({prediction[best]:.0%})".replace("%", " %")
+    return f"{dataset.classes[best]} ({prediction[best]:.0%})".replace("%", " %")
 
 
 def spell_cell(value: Any) -> str:

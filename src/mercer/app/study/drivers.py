@@ -8,7 +8,7 @@ import numpy as np
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.selection import Selection
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.record import Dependence, Driver
 from mercer.model_selection import score_interval
 
@@ -24,14 +24,14 @@ _MOST_CATEGORIES = 8
 
 
 def find_drivers(
-    selection: Selection, material: Material, options: Options, strength: dict[str, float], seconds: float = np.inf
+    selection: Selection, dataset: Dataset, options: Options, strength: dict[str, float], seconds: float = np.inf
 ) -> list[Driver]:
     """Return the loss of score when a column is shuffled, the most important column first.
 
     The model of each outer split is scored on its own test rows. If there are many columns, those with the strongest
     association with the target are shuffled; if `seconds` are few, fewer columns are shuffled, and less often.
     """
-    names = sorted(material.kinds, key=lambda name: -strength.get(name, 0.0))[:_MOST_COLUMNS]
+    names = sorted(dataset.kinds, key=lambda name: -strength.get(name, 0.0))[:_MOST_COLUMNS]
     plan, models = selection.plan, selection.winner.models[: selection.plan.folds]
     threads = n_threads(options.n_jobs)
     names, repeats = _afford(plan, models[0], names, seconds / len(models), options.seed)
@@ -87,23 +87,23 @@ def _score_shuffled(
     return plan.rows.score(model, other.astype({name: frame[name].dtype}), rows)
 
 
-def measure_dependences(model: Any, material: Material, names: list[str], options: Options) -> list[Dependence]:
+def measure_dependences(model: Any, dataset: Dataset, names: list[str], options: Options) -> list[Dependence]:
     """Return the mean prediction as each column varies, with the middle half of the rows around it."""
     random = np.random.default_rng(options.seed)
-    rows = np.arange(len(material))
+    rows = np.arange(len(dataset))
     if len(rows) > _BACKGROUND:
         rows = np.sort(random.choice(rows, _BACKGROUND, replace=False))
-    background = material.X.iloc[rows]
+    background = dataset.X.iloc[rows]
     return [
         dependence
         for name in names
-        if (dependence := _measure_dependence(model, material, name, background)) is not None
+        if (dependence := _measure_dependence(model, dataset, name, background)) is not None
     ]
 
 
-def _measure_dependence(model: Any, material: Material, name: str, background: Any) -> Dependence | None:
+def _measure_dependence(model: Any, dataset: Dataset, name: str, background: Any) -> Dependence | None:
     """Return the mean prediction as one column varies, or None if it has no order or categories to vary over."""
-    kind, column = material.kinds[name], material.X[name]
+    kind, column = dataset.kinds[name], dataset.X[name]
     if kind == "text":
         return None
     if kind == "category":
@@ -121,12 +121,12 @@ def _measure_dependence(model: Any, material: Material, name: str, background: A
         # A shallow copy shares all other columns.
         other = background.copy(deep=False)
         other[name] = value
-        predictions = _respond(model, other.astype({name: column.dtype}), material)
+        predictions = _respond(model, other.astype({name: column.dtype}), dataset)
         means.append(float(predictions.mean()))
         low, high = np.quantile(predictions, [0.25, 0.75])
         lows.append(float(low))
         highs.append(float(high))
-    return Dependence(name, shown, means, lows, highs, _name_response(material))
+    return Dependence(name, shown, means, lows, highs, _name_response(dataset))
 
 
 def _spell_date(moment: Any) -> str:
@@ -134,23 +134,23 @@ def _spell_date(moment: Any) -> str:
     return str(moment.isoformat()).removesuffix("T00:00:00")
 
 
-def _choose_shown_class(material: Material) -> str:
+def _choose_shown_class(dataset: Dataset) -> str:
     """Return the class whose probability is shown: the positive one, or else the most frequent."""
-    if material.positive is not None:
-        return material.positive
-    names, counts = np.unique(material.y, return_counts=True)
+    if dataset.positive is not None:
+        return dataset.positive
+    names, counts = np.unique(dataset.y, return_counts=True)
     return str(names[counts.argmax()])
 
 
-def _name_response(material: Material) -> str:
+def _name_response(dataset: Dataset) -> str:
     """Return what is predicted, for the axis of a figure."""
-    return f"probability of `{_choose_shown_class(material)}`" if material.classes else "prediction"
+    return f"probability of `{_choose_shown_class(dataset)}`" if dataset.classes else "prediction"
 
 
-def _respond(model: Any, frame: Any, material: Material) -> np.ndarray:
+def _respond(model: Any, frame: Any, dataset: Dataset) -> np.ndarray:
     """Return the probability of the shown class, or the predicted value, of each row."""
-    if not material.classes:
+    if not dataset.classes:
         return np.asarray(model.predict(frame), dtype=float)
     if not hasattr(model, "predict_proba"):
-        return np.asarray(model.predict(frame) == _choose_shown_class(material), dtype=float)
-    return np.asarray(model.predict_proba(frame))[:, list(model.classes_).index(_choose_shown_class(material))]
+        return np.asarray(model.predict(frame) == _choose_shown_class(dataset), dtype=float)
+    return np.asarray(model.predict_proba(frame))[:, list(model.classes_).index(_choose_shown_class(dataset))]

@@ -16,6 +16,7 @@ from mercer.app.deploy.conformal import store_scores
 from mercer.app.deploy.drift import store_reference
 from mercer.app.options import Options
 from mercer.app.study import diagnosis
+from mercer.app.study.best_score import estimate_best
 from mercer.app.study.choice import comparison
 from mercer.app.study.choice.calibrating import calibrate
 from mercer.app.study.choice.constraints import list_dropped_texts, read_directions
@@ -25,19 +26,18 @@ from mercer.app.study.choice.splits import limit_folds
 from mercer.app.study.choice.trying import try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
+from mercer.app.study.dataset import Dataset, draw_rows, drop_rare_classes, gather
 from mercer.app.study.decisions import Stakes, check_threshold, decide, read_stakes
 from mercer.app.study.description import list_lacking, list_notices
-from mercer.app.study.draft import Draft
 from mercer.app.study.drivers import find_drivers, measure_dependences
 from mercer.app.study.final import describe_fit, fit_final
-from mercer.app.study.floor import estimate_best
-from mercer.app.study.material import Material, draw_rows, drop_rare_classes, gather
 from mercer.app.study.measures import measure_other_metrics
-from mercer.app.study.plane import map_rows
-from mercer.app.study.positive import find_threshold
+from mercer.app.study.metrics import find_threshold
+from mercer.app.study.partial_record import PartialRecord
 from mercer.app.study.recipe import choose_costs, find_model, make_balanced_costs, make_encoder
 from mercer.app.study.record import Fit, StrangeRow
 from mercer.app.study.result import Study
+from mercer.app.study.row_map import map_rows
 from mercer.app.study.strange_rows import find_strange_rows
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
@@ -67,63 +67,63 @@ def study(
     options = options or Options()
     clock = Clock(options.budget, watch, options.debug)
     clock.tell("reading the table", 0.01)
-    draft = Draft(table, roles, options, clock, [*table.notices, *(notices or [])])
+    partial = PartialRecord(table, roles, options, clock, [*table.notices, *(notices or [])])
     with warnings.catch_warnings(), config_context(on_interrupt="raise"):
         # The record tells whether the final fit converged; warnings of the other fits would only confuse.
         warnings.simplefilter("ignore")
         try:
-            draft.material = gather(table, roles, options.positive)
+            partial.dataset = gather(table, roles, options.positive)
             if roles.task == "structure":
-                draft.parts, draft.model, draft.answer = find_structure(draft.material, options, clock)
-                draft.parts["strange"] = _look_for_strange_rows(draft, draft.material)
-                _store_rows(draft, draft.material)
+                partial.parts, partial.model, partial.answer = find_structure(partial.dataset, options, clock)
+                partial.parts["strange"] = _look_for_strange_rows(partial, partial.dataset)
+                _store_rows(partial, partial.dataset)
             else:
-                _study_target(draft)
+                _study_target(partial)
         except NoModelError as wrong:
-            draft.answer = f"There is no model: {wrong}"
+            partial.answer = f"There is no model: {wrong}"
         except Exception as wrong:
             # Before the comparison, an error of mercer says that the question cannot be asked of this table.
-            if options.debug or (isinstance(wrong, MercerError) and draft.selection is None):
+            if options.debug or (isinstance(wrong, MercerError) and partial.selection is None):
                 raise
-            draft.note_error(wrong)
-        return Study(draft.make_record(), draft.model)
+            partial.note_error(wrong)
+        return Study(partial.make_record(), partial.model)
 
 
-def _study_target(draft: Draft) -> None:
+def _study_target(partial: PartialRecord) -> None:
     """Study a table with a target: compare models, fit the best one, and describe it."""
-    assert draft.material is not None
-    options, clock = draft.options, draft.clock
-    everything = draft.material.classes
-    material, few = drop_rare_classes(draft.material, options.inner + 2)
+    assert partial.dataset is not None
+    options, clock = partial.options, partial.clock
+    everything = partial.dataset.classes
+    dataset, few = drop_rare_classes(partial.dataset, options.inner + 2)
     if few:
         names = " and ".join(f"`{name}`" for name in few)
         one = len(few) == 1
         has, is_left = ("has", "is left") if one else ("have", "are left")
         text = f"{names} {has} too few rows for fitting and testing and {is_left} out."
         cure = "Add rows of this class, or merge it with another one." if one else "Add rows of them, or merge classes."
-        draft.notices.append(Notice("warning", "the target", text, cure))
-        options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
+        partial.notices.append(Notice("warning", "the target", text, cure))
+        options = partial.options = _drop_costs(options, [name in dataset.classes for name in everything])
     # An error here ends the search for dependence, not the study.
     if options.threshold is not None:
-        check_threshold(options.threshold, material)
-    nothing = Finding(material, draft.roles, [], [])
+        check_threshold(options.threshold, dataset)
+    nothing = Finding(dataset, partial.roles, [], [])
     finding = clock.attempt(
         "dependence between rows",
-        lambda: find_dependence(draft.table, draft.roles, material, options, clock.measure_left()),
+        lambda: find_dependence(partial.table, partial.roles, dataset, options, clock.measure_left()),
         0.03,
         nothing,
     )
-    material, draft.roles = finding.material, finding.roles
-    draft.material, draft.parts["splits"] = material, finding.scores
-    draft.notices += finding.notices
-    material = draft.material = replace(material, directions=read_directions(material, options))
-    draft.notices += list_dropped_texts(material)
-    options, notices = limit_folds(options, material)
-    draft.options, draft.notices = options, draft.notices + notices
-    stakes = read_stakes(material, options)
-    sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
+    dataset, partial.roles = finding.dataset, finding.roles
+    partial.dataset, partial.parts["splits"] = dataset, finding.scores
+    partial.notices += finding.notices
+    dataset = partial.dataset = replace(dataset, directions=read_directions(dataset, options))
+    partial.notices += list_dropped_texts(dataset)
+    options, notices = limit_folds(options, dataset)
+    partial.options, partial.notices = options, partial.notices + notices
+    stakes = read_stakes(dataset, options)
+    sample = draw_rows(dataset, _choose_sample_size(dataset, options), options.seed)
     selection = open_selection(sample, options)
-    draft.selection = selection
+    partial.selection = selection
     try_candidates(selection, sample, options, clock)
     if selection.conclusion is None:
         return
@@ -133,18 +133,18 @@ def _study_target(draft: Draft) -> None:
         )
         if sentence:
             clock.notices.append(Notice("note", "the model", sentence))
-    draft.listed = comparison.list_candidates(selection, options)
-    draft.parts["sureness"] = comparison.measure_sureness(selection, sample, options)
+    partial.listed = comparison.list_candidates(selection, options)
+    partial.parts["sureness"] = comparison.measure_sureness(selection, sample, options)
     keep_winner(selection)
     clock.tell("fitting the chosen model to all rows", 0.62)
-    draft.model, draft.parts["fit"] = _fit_all_rows(selection, material, sample, options, clock, stakes)
-    threshold = find_threshold(draft.model, material.positive)
-    draft.parts["fit"] = replace(draft.parts["fit"], threshold=threshold)
-    draft.notices += [
-        *list_notices(material, sample, clock),
+    partial.model, partial.parts["fit"] = _fit_all_rows(selection, dataset, sample, options, clock, stakes)
+    threshold = find_threshold(partial.model, dataset.positive)
+    partial.parts["fit"] = replace(partial.parts["fit"], threshold=threshold)
+    partial.notices += [
+        *list_notices(dataset, sample, clock),
         *list_lacking(selection.lacking, options.budget, options.spent, options.n_targets),
     ]
-    _collect_parts(draft, selection, sample)
+    _collect_parts(partial, selection, sample)
 
 
 def _drop_costs(options: Options, kept: list[bool]) -> Options:
@@ -161,16 +161,16 @@ def _drop_costs(options: Options, kept: list[bool]) -> Options:
     return replace(options, costs=costs, actions=actions)
 
 
-def _choose_sample_size(material: Material, options: Options) -> int:
+def _choose_sample_size(dataset: Dataset, options: Options) -> int:
     """Return the number of rows on which candidates are compared: fewer if the budget is short.
 
     The first candidate, which does little more than encode the rows, may take the share `_FIRST_SHARE` of the budget.
     """
-    if options.budget is None or len(material) <= _FEWEST_ROWS:
+    if options.budget is None or len(dataset) <= _FEWEST_ROWS:
         return options.max_rows
     seconds = []
     for size in _PROBES:
-        head = material.take(np.linspace(0, len(material) - 1, min(len(material), size)).astype(int))
+        head = dataset.take(np.linspace(0, len(dataset) - 1, min(len(dataset), size)).astype(int))
         began = time.perf_counter()
         make_encoder(head).fit_transform(head.X)
         seconds.append(time.perf_counter() - began)
@@ -186,21 +186,21 @@ def _estimate_calibration(selection: Selection) -> float:
     return 4 * len(selection.plan.outer) * selection.seconds[selection.result.winner]
 
 
-def _calibrate(selection: Selection, material: Material, options: Options) -> str:
+def _calibrate(selection: Selection, dataset: Dataset, options: Options) -> str:
     """Calibrate the winner on the rows that have a prediction."""
-    return calibrate(selection, material, options, diagnosis.find_seen(selection.winner.predictions))
+    return calibrate(selection, dataset, options, diagnosis.find_seen(selection.winner.predictions))
 
 
 def _fit_all_rows(
-    selection: Selection, material: Material, sample: Material, options: Options, clock: Clock, stakes: Stakes | None
+    selection: Selection, dataset: Dataset, sample: Dataset, options: Options, clock: Clock, stakes: Stakes | None
 ) -> tuple[Any, Fit]:
     """Fit the chosen model to all rows if there is time, else to those on which candidates were compared."""
     if not clock.interrupted:
         # The time of a fit is taken to grow in proportion to its rows; 1.5 is a margin.
-        growth = len(material) / max(len(selection.plan.outer[0][0]), 1)
+        growth = len(dataset) / max(len(selection.plan.outer[0][0]), 1)
         needs = 1.5 * selection.seconds[selection.result.winner] * n_threads(options.n_jobs) * growth
-        rows = material if needs < max(clock.measure_left(), 1.0) or len(sample) == len(material) else sample
-        if len(rows) < len(material):
+        rows = dataset if needs < max(clock.measure_left(), 1.0) or len(sample) == len(dataset) else sample
+        if len(rows) < len(dataset):
             text = f"There was no time to fit the chosen model to all rows. It is fitted to {len(sample)} of them."
             clock.notices.append(Notice("warning", "the model", text, "Give a larger --budget."))
         try:
@@ -220,9 +220,9 @@ def _fit_all_rows(
     return model, describe_fit(find_model(model), selection.winner.chosen_settings[0], None)
 
 
-def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None:
+def _collect_parts(partial: PartialRecord, selection: Selection, sample: Dataset) -> None:
     """Add the parts of the record beside the comparison; the cheap and important ones are made first."""
-    options, clock, parts = draft.options, draft.clock, draft.parts
+    options, clock, parts = partial.options, partial.clock, partial.parts
     predictions, seed, metric = selection.winner.predictions, options.seed, selection.metric
     kept = diagnosis.find_seen(predictions)
     # Seconds of one fit of the chosen candidate, and of ten fits of every candidate to at most 3000 rows.
@@ -231,14 +231,14 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     costs = choose_costs(sample, metric.scorer, options.threshold)
     costs = make_balanced_costs(sample.y, sample.classes) if isinstance(costs, str) else costs
     parts["complexity"] = clock.attempt(
-        "the complexity curve", lambda: comparison.make_complexity_curve(draft.listed, metric), 0.65
+        "the complexity curve", lambda: comparison.make_complexity_curve(partial.listed, metric), 0.65
     )
     other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
     sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
     parts |= clock.attempt(
         "kinds of errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
-    _store_rows(draft, sample)
+    _store_rows(partial, sample)
     if predictions.ndim == 2 or not sample.classes:
         parts["conformal"] = clock.attempt(
             "intervals of single predictions", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
@@ -246,7 +246,7 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     stakes = read_stakes(sample, options)
     if stakes is not None:
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
-    strength = {column.name: column.association or 0.0 for column in draft.roles.columns}
+    strength = {column.name: column.association or 0.0 for column in partial.roles.columns}
     parts["drivers"] = clock.attempt(
         "what drives predictions",
         lambda: find_drivers(selection, sample, options, strength, 0.4 * clock.measure_left()),
@@ -258,12 +258,12 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     parts["hardest"] = clock.attempt(
         "hard rows", lambda: _list_hardest(sample.take(kept), predictions[kept], shown), 0.76, []
     )
-    parts["strange"] = _look_for_strange_rows(draft, sample)
+    parts["strange"] = _look_for_strange_rows(partial, sample)
     parts["map"] = clock.attempt(
         "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
     )
     parts["dependences"] = clock.attempt(
-        "effects of the columns", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
+        "effects of the columns", lambda: measure_dependences(partial.model, sample, top[:4], options), 0.8, []
     )
     parts["learning"] = clock.attempt(
         "the learning curve", lambda: make_learning_curve(selection, sample, options), 0.83, None, 12 * once
@@ -274,52 +274,52 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1])
     if not options.quick:
         parts["bias_variance"] = clock.attempt(
-            "bias and variance", lambda: split_error(selection, sample, draft.listed, options), 0.94, None, every
+            "bias and variance", lambda: split_error(selection, sample, partial.listed, options), 0.94, None, every
         )
 
 
-def _store_rows(draft: Draft, material: Material) -> None:
+def _store_rows(partial: PartialRecord, dataset: Dataset) -> None:
     """Keep a sample of the rows, with which later ones are compared, unless the options forbid it."""
-    if not draft.options.no_rows:
-        draft.parts["reference"] = draft.clock.attempt(
-            "rows for mercer watch", lambda: store_reference(material.X, material.kinds, draft.options.seed), 0.685
+    if not partial.options.no_rows:
+        partial.parts["reference"] = partial.clock.attempt(
+            "rows for mercer watch", lambda: store_reference(dataset.X, dataset.kinds, partial.options.seed), 0.685
         )
 
 
-def _look_for_strange_rows(draft: Draft, material: Material) -> list[StrangeRow]:
-    seed = draft.options.seed
-    return draft.clock.attempt("strange rows", lambda: find_strange_rows(material, seed), 0.77, [])
+def _look_for_strange_rows(partial: PartialRecord, dataset: Dataset) -> list[StrangeRow]:
+    seed = partial.options.seed
+    return partial.clock.attempt("strange rows", lambda: find_strange_rows(dataset, seed), 0.77, [])
 
 
-def _encode_target(material: Material) -> np.ndarray:
+def _encode_target(dataset: Dataset) -> np.ndarray:
     """Return the target, classes as indices."""
-    return np.searchsorted(material.classes, material.y) if material.classes else material.y
+    return np.searchsorted(dataset.classes, dataset.y) if dataset.classes else dataset.y
 
 
-def _store_scores(material: Material, predictions: np.ndarray) -> Any:
+def _store_scores(dataset: Dataset, predictions: np.ndarray) -> Any:
     """Return how wrong the predictions of unseen rows are, for intervals around predictions."""
-    return store_scores(_encode_target(material), predictions, material.classes)
+    return store_scores(_encode_target(dataset), predictions, dataset.classes)
 
 
-def _list_hardest(material: Material, predictions: np.ndarray, shown: list[str]) -> list[Any]:
-    return diagnosis.list_hard_rows(material, _encode_target(material), predictions, shown)
+def _list_hardest(dataset: Dataset, predictions: np.ndarray, shown: list[str]) -> list[Any]:
+    return diagnosis.list_hard_rows(dataset, _encode_target(dataset), predictions, shown)
 
 
 def _describe_errors(
-    material: Material, predictions: np.ndarray, options: Options, costs: np.ndarray | None
+    dataset: Dataset, predictions: np.ndarray, options: Options, costs: np.ndarray | None
 ) -> dict[str, Any]:
     """Return the parts of the record that show where predictions are right and wrong."""
-    true = _encode_target(material)
-    if material.task == "regression":
+    true = _encode_target(dataset)
+    if dataset.task == "regression":
         return {"residuals": diagnosis.summarise_residuals(true, predictions, options.seed)}
-    if material.positive is not None:
-        place = material.classes.index(material.positive)
+    if dataset.positive is not None:
+        place = dataset.classes.index(dataset.positive)
         here, chance = true == place, predictions[:, place]
     else:
         # With more than two classes: how often the most probable one is right, against its probability.
         here, chance = true == predictions.argmax(axis=1), predictions.max(axis=1)
     return {
-        "confusion": diagnosis.count_confusion(true, diagnosis.decide_classes(predictions, material, costs), material),
+        "confusion": diagnosis.count_confusion(true, diagnosis.decide_classes(predictions, dataset, costs), dataset),
         "calibration": diagnosis.measure_calibration(here, chance, options.level),
-        "rates": diagnosis.measure_rates(true, predictions, material),
+        "rates": diagnosis.measure_rates(true, predictions, dataset),
     }

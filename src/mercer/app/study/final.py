@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 from mercer.app.options import Options
 from mercer.app.study.choice.comparison import simplify_setting
 from mercer.app.study.choice.selection import Selection
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.decisions import Stakes
-from mercer.app.study.material import Material
 from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Fit
 from mercer.decision import DecisionClassifier
@@ -21,14 +21,14 @@ from mercer.model_selection.trials import fit_weights
 _MOST_STEPS = 300
 
 
-def fit_final(selection: Selection, material: Material, options: Options, stakes: Stakes | None) -> tuple[Any, Fit]:
+def fit_final(selection: Selection, dataset: Dataset, options: Options, stakes: Stakes | None) -> tuple[Any, Fit]:
     """Fit the chosen candidate to all rows; if costs were given, the model predicts actions."""
     setting = selection.result.setting
     model = clone(selection.contenders[selection.result.winner].estimator).set_params(**setting)
     if stakes is not None and stakes.costs.ndim == 2:
         model = _add_decision(model, options)
     began = time.perf_counter()
-    model.fit(material.X, material.y, **fit_weights(model, material.weight))
+    model.fit(dataset.X, dataset.y, **fit_weights(model, dataset.weight))
     return model, describe_fit(find_model(model), setting, time.perf_counter() - began)
 
 

@@ -19,8 +19,8 @@ from sklearn.metrics import (
 from mercer.app.options import Options
 from mercer.app.study.choice.intervals import find_score_interval
 from mercer.app.study.choice.selection import Selection
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.diagnosis import decide_classes
-from mercer.app.study.material import Material
 from mercer.model_selection import pool_interval
 
 Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float]
@@ -80,19 +80,19 @@ _LOSSES = ("log loss", "Brier score", "root mean squared error", "mean absolute 
 
 
 def measure_other_metrics(
-    selection: Selection, material: Material, options: Options, costs: np.ndarray | None
+    selection: Selection, dataset: Dataset, options: Options, costs: np.ndarray | None
 ) -> dict[str, list[float]]:
     """Return the value and the interval of each metric, from the folds of the chosen model."""
     predictions = selection.winner.predictions
-    true = np.searchsorted(material.classes, material.y) if material.classes else material.y
+    true = np.searchsorted(dataset.classes, dataset.y) if dataset.classes else dataset.y
     measured = {}
-    for name, measure in (_OF_CLASSES if material.classes else _OF_NUMBERS).items():
+    for name, measure in (_OF_CLASSES if dataset.classes else _OF_NUMBERS).items():
         if name == selection.metric.words:
             continue
         scores = []
         for _, test in selection.plan.outer[: selection.plan.folds]:
-            answer = decide_classes(predictions[test], material, costs) if material.classes else predictions[test]
-            weight = None if material.weight is None else material.weight[test]
+            answer = decide_classes(predictions[test], dataset, costs) if dataset.classes else predictions[test]
+            weight = None if dataset.weight is None else dataset.weight[test]
             try:
                 scores.append(float(measure(true[test], predictions[test], answer, weight)))
             except ValueError:  # a fold that lacks a class has no such metric

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.choice.constraints import list_directions
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder
@@ -27,7 +27,7 @@ _LEAST_SKEWNESS = 1.5
 _FEWEST_ROWS = 50
 
 
-def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0, marked: bool = True) -> Any:
+def make_encoder(dataset: Dataset, needs: tuple[str, ...] = (), n_columns: int = 0, marked: bool = True) -> Any:
     """Return the step that turns the columns of a table into numbers, for a model with such `needs`.
 
     Gaps are `marked` by a column of zeros and ones. Where distances count it must not be: scaled to variance one, the
@@ -35,14 +35,14 @@ def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int
     """
     # How dates and numbers are written in texts, so that the model takes the table as it is.
     written = {
-        name: f"{material.kinds[name]} {form}"
-        for name, form in material.forms.items()
-        if material.kinds.get(name) in ("date", "number")
+        name: f"{dataset.kinds[name]} {form}"
+        for name, form in dataset.forms.items()
+        if dataset.kinds.get(name) in ("date", "number")
     }
     # A model with constraints takes one direction for each encoded column, so that each column must give one number.
-    constrained = bool(material.directions) and "codes" in needs
+    constrained = bool(dataset.directions) and "codes" in needs
     return TableEncoder(
-        material.kinds | written,
+        dataset.kinds | written,
         categories="code" if "codes" in needs else "indicator",
         missing="keep" if "missing" in needs else "indicator" if marked else "fill",
         dates=not constrained,
@@ -52,10 +52,10 @@ def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int
     )
 
 
-def choose_costs(material: Material, scorer: str, threshold: float | None) -> Any:
+def choose_costs(dataset: Dataset, scorer: str, threshold: float | None) -> Any:
     """Return the costs by which classes are predicted from probabilities; None predicts the most probable one."""
-    if threshold is not None and material.positive is not None:
-        return make_threshold_costs(material.classes, material.positive, threshold)
+    if threshold is not None and dataset.positive is not None:
+        return make_threshold_costs(dataset.classes, dataset.positive, threshold)
     return "balanced" if scorer == "balanced_accuracy" else None
 
 
@@ -75,30 +75,30 @@ def make_threshold_costs(classes: list[str], positive: str, threshold: float) ->
     return costs
 
 
-def describe_shape(material: Material, n_columns: int, seed: int) -> Shape:
+def describe_shape(dataset: Dataset, n_columns: int, seed: int) -> Shape:
     """Return what a candidate needs to know about the table."""
-    spread = float(np.std(material.y)) if material.task == "regression" else 1.0
-    return Shape(len(material), n_columns, len(material.classes), seed, spread or 1.0)
+    spread = float(np.std(dataset.y)) if dataset.task == "regression" else 1.0
+    return Shape(len(dataset), n_columns, len(dataset.classes), seed, spread or 1.0)
 
 
-def make_contender(candidate: Candidate, material: Material, n_columns: int, seed: int, costs: Any) -> Contender:
+def make_contender(candidate: Candidate, dataset: Dataset, n_columns: int, seed: int, costs: Any) -> Contender:
     """Return the candidate as a pipeline over the columns of a table.
 
     With `costs`, a matrix or "balanced", a decision by expected cost follows the probabilities.
     """
-    shape = describe_shape(material, n_columns, seed)
+    shape = describe_shape(dataset, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
-    if candidate.rank > 0 and material.directions:
-        model = model.set_params(monotonic_cst=list_directions(material))
+    if candidate.rank > 0 and dataset.directions:
+        model = model.set_params(monotonic_cst=list_directions(dataset))
     transforms: dict[str, Any] = {}
-    if candidate.rank > 0 and is_skewed(material):
+    if candidate.rank > 0 and is_skewed(dataset):
         # Inner folds choose between the target and its logarithm, as they choose other settings.
         model, prefix = TransformedTargetRegressor(model, check_inverse=False), "model__regressor__"
-        transforms = {"model__transformer": [make_range_transformer(material.y), make_log_transformer(material.y)]}
+        transforms = {"model__transformer": [make_range_transformer(dataset.y), make_log_transformer(dataset.y)]}
     if costs is not None and hasattr(model, "predict_proba"):
         # Balanced costs come from the training rows of each fold, which may lack a class.
         model, prefix = DecisionClassifier(model, costs=costs), "model__estimator__"
-    encoder = make_encoder(material, candidate.needs, n_columns)
+    encoder = make_encoder(dataset, candidate.needs, n_columns)
     steps = [("table", encoder)]
     if "scaled" in candidate.needs:
         steps.append(("scale", StandardScaler(with_mean=encoder.sparse_output is False)))
@@ -135,17 +135,17 @@ def make_log_transformer(y: np.ndarray) -> Pipeline:
     return Pipeline(steps)
 
 
-def is_skewed(material: Material) -> bool:
+def is_skewed(dataset: Dataset) -> bool:
     """Return whether the logarithm of the target is worth a try: all values are positive, and some are far above most.
 
     Weights do not pass through scikit-learn's transformed targets, so that weighted rows keep their target.
     """
-    if material.task != "regression" or material.weight is not None or len(material) < _FEWEST_ROWS:
+    if dataset.task != "regression" or dataset.weight is not None or len(dataset) < _FEWEST_ROWS:
         return False
-    if material.y.min() <= 0 or material.y.max() <= material.y.min():
+    if dataset.y.min() <= 0 or dataset.y.max() <= dataset.y.min():
         return False
-    logs = np.log(material.y)
-    return bool(_measure_skewness(material.y) > _LEAST_SKEWNESS > abs(_measure_skewness(logs)))
+    logs = np.log(dataset.y)
+    return bool(_measure_skewness(dataset.y) > _LEAST_SKEWNESS > abs(_measure_skewness(logs)))
 
 
 def _measure_skewness(values: np.ndarray) -> float:

@@ -6,8 +6,7 @@ from typing import Any
 
 from mercer._source.table.notice import Notice
 from mercer.app.deploy.conformal import widen
-from mercer.app.study.record import Record
-from mercer.app.study.record_file import write_record
+from mercer.app.study.record import Record, write_record
 from mercer.errors import DataError, MercerError
 
 
@@ -51,7 +50,7 @@ class Study:
     def load(cls, folder: str | Path) -> "Study":
         """Return the study that :meth:`save` wrote into a folder; ``model`` is None if there was none."""
         import mercer
-        from mercer.app.study.record_file import read_record
+        from mercer.app.study.record import read_record
 
         place = Path(folder)
         file = place / "model.mercer"

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.study.amounts import spell_amount, spell_range
-from mercer.app.study.material import Material, draw_rows
+from mercer.app.study.dataset import Dataset, draw_rows
+from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.record import StrangeRow
 from mercer.ensemble import IsolationForest
 from mercer.outliers import explain_outlier
@@ -34,14 +34,14 @@ _FOREST_COLUMNS = 3
 _GAUSSIAN_RATIO = 1.4826
 
 
-def find_strange_rows(material: Material, seed: int = 0) -> list[StrangeRow]:
+def find_strange_rows(dataset: Dataset, seed: int = 0) -> list[StrangeRow]:
     """Return the rows with a value far outside the range of nine rows in ten, and those that few splits separate.
 
     An isolation forest of the numeric columns finds rows that are rare in several columns together; it overlooks a
     single wrong value among many columns, which the ranges show. The list is empty where no row stands out, and where
     there are too few rows or no numeric column that varies.
     """
-    sample = draw_rows(material, _MOST_ROWS, seed)
+    sample = draw_rows(dataset, _MOST_ROWS, seed)
     names, X = _read_numbers(sample)
     if len(X) < _FEWEST_ROWS or not names:
         return []
@@ -87,7 +87,7 @@ def _measure_excess(values: np.ndarray) -> np.ndarray:
     return np.nan_to_num(np.maximum(outside, 0.0), nan=0.0, posinf=np.finfo(np.float64).max)
 
 
-def _read_numbers(sample: Material) -> tuple[list[str], np.ndarray]:
+def _read_numbers(sample: Dataset) -> tuple[list[str], np.ndarray]:
     """Return the numeric columns that vary, as floats; what is missing or infinite is NaN."""
     names, columns = [], []
     for name, kind in sample.kinds.items():

@@ -9,12 +9,12 @@ from sklearn.pipeline import Pipeline
 
 from mercer.app.options import Options
 from mercer.app.study.clock import Clock
+from mercer.app.study.dataset import Dataset, draw_rows
 from mercer.app.study.diagnosis import spell_cell
 from mercer.app.study.grouping import Grouping, group_rows, make_bic_curve, measure_stability, name_groups
-from mercer.app.study.material import Material, draw_rows
-from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import make_encoder
 from mercer.app.study.record import Candidate, Cluster, Curve, HardRow, Structure
+from mercer.app.study.row_map import map_rows
 from mercer.decomposition import PCA
 from mercer.errors import ParameterError
 from mercer.model_selection import candidates
@@ -35,9 +35,9 @@ _STABLE = 0.6
 _METHODS = {"density clusters": "density clustering", "Gaussian mixture": "a Gaussian mixture"}
 
 
-def find_structure(material: Material, options: Options, clock: Clock) -> tuple[dict[str, Any], Any, str]:
+def find_structure(dataset: Dataset, options: Options, clock: Clock) -> tuple[dict[str, Any], Any, str]:
     """Return the parts of the record, the fitted pipeline, and the answer in one sentence."""
-    sample = draw_rows(material, _MOST_ROWS, options.seed)
+    sample = draw_rows(dataset, _MOST_ROWS, options.seed)
     before, numbers, shares = _prepare(_keep_measured(sample))
     tried, failed, curve = _try_all(numbers, options, clock)
     if not tried:
@@ -72,7 +72,7 @@ def find_structure(material: Material, options: Options, clock: Clock) -> tuple[
     return parts, Pipeline([*before.steps, ("model", chosen.model)]), text
 
 
-def _keep_measured(sample: Material) -> Material:
+def _keep_measured(sample: Dataset) -> Dataset:
     """Return the sample with its numbers and dates only, if there are two or more: categories have no distances."""
     names = [name for name, kind in sample.kinds.items() if kind in ("number", "date")]
     if len(names) < 2:
@@ -80,7 +80,7 @@ def _keep_measured(sample: Material) -> Material:
     return replace(sample, X=sample.X[names], kinds={name: sample.kinds[name] for name in names})
 
 
-def _prepare(sample: Material) -> tuple[Pipeline, np.ndarray, np.ndarray]:
+def _prepare(sample: Dataset) -> tuple[Pipeline, np.ndarray, np.ndarray]:
     """Return the encoding steps, the rows as numbers of variance one, and the variance shares of their components."""
     encoder = make_encoder(sample, marked=False).set_params(dates=False)
     steps: list[tuple[str, Any]] = [("table", encoder), ("scale", StandardScaler())]
@@ -156,7 +156,7 @@ def _choose(
     return next((grouping, stability) for grouping, stability in zip(near, held) if stability >= max(held) - _AS_STABLE)
 
 
-def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
+def _describe_clusters(sample: Dataset, names: np.ndarray) -> list[Cluster]:
     """Return the size and the traits of each group, the largest first."""
     groups, counts = np.unique(names, return_counts=True)
     order = sorted(range(len(groups)), key=lambda index: (groups[index] == "no group", -counts[index]))
@@ -170,7 +170,7 @@ def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
     ]
 
 
-def _list_traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[str]:
+def _list_traits(sample: Dataset, inside: np.ndarray, most: int = 4) -> list[str]:
     """List what distinguishes a group: numbers far from the overall mean, categories that are unusually frequent."""
     traits: list[tuple[float, str]] = []
     for name, kind in sample.kinds.items():
@@ -191,7 +191,7 @@ def _list_traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[st
     return [text for _, text in sorted(traits, reverse=True)[:most]]
 
 
-def _list_odd_rows(sample: Material, density: np.ndarray, names: list[str], n_rows: int = 10) -> list[HardRow]:
+def _list_odd_rows(sample: Dataset, density: np.ndarray, names: list[str], n_rows: int = 10) -> list[HardRow]:
     """Return the rows where the density is lowest."""
     worst = np.argsort(density, kind="stable")[:n_rows]
     middle = float(np.median(density))

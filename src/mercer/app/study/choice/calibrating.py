@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from mercer._source.threads import run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.selection import Selection
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval
 from mercer.model_selection.trials import fit_settings, respond, take_rows
@@ -42,18 +42,18 @@ def is_off(true: np.ndarray, predictions: np.ndarray, level: float = 0.99) -> bo
     return int(((predicted < low) | (predicted > high)).sum()) >= 2
 
 
-def calibrate(selection: Selection, material: Material, options: Options, rows: np.ndarray) -> str:
+def calibrate(selection: Selection, dataset: Dataset, options: Options, rows: np.ndarray) -> str:
     """Calibrate the winner if that improves its probabilities on unseen rows; return a sentence that says how.
 
     A calibrated copy is fitted in each outer fold, to its training rows alone. It replaces the winner if its log loss
     on unseen rows is lower by more than the standard error of the difference.
     """
-    true = np.searchsorted(material.classes, material.y)
+    true = np.searchsorted(dataset.classes, dataset.y)
     predictions = selection.winner.predictions
-    counts = np.bincount(true[rows], minlength=len(material.classes))
+    counts = np.bincount(true[rows], minlength=len(dataset.classes))
     few = len(rows) < _FEWEST_ROWS or counts.min() < _FEWEST_OF_A_CLASS
     # scikit-learn's calibration splits rows at random, which would tear groups apart and mix up times.
-    bound = material.groups is not None or material.time is not None
+    bound = dataset.groups is not None or dataset.time is not None
     constant = selection.winner.name == selection.offers[0].name
     if few or bound or constant or predictions.ndim == 1 or not is_off(true[rows], predictions[rows]):
         return ""

@@ -14,7 +14,7 @@ from mercer.app.study.choice.intervals import (
     find_trial_interval,
 )
 from mercer.app.study.choice.selection import Selection
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.metrics import Metric
 from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Candidate, Curve, Sureness
@@ -152,14 +152,14 @@ def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | No
     )
 
 
-def measure_sureness(selection: Selection, material: Material, options: Options) -> Sureness:
+def measure_sureness(selection: Selection, dataset: Dataset, options: Options) -> Sureness:
     """Return the score to expect of the chosen model on new rows, and the interval around it."""
     result, metric = selection.result, selection.metric
     interval = find_reported_interval(selection, options.level)
     mean, low, high = read_interval(interval, metric)
     if metric.most == 1.0 and metric.least == 0.0 and low == high == 1.0:
         # No error in n rows: with probability `level` the true error rate is below -log(1 - level) / n.
-        low = 1 - float(-np.log(1 - options.level)) / len(material)
+        low = 1 - float(-np.log(1 - options.level)) / len(dataset)
     constant = selection.trials[0]
     baseline = float(constant.scores.mean() * (1 if metric.greater_is_better else -1))
     bias = result.selection_bias if metric.greater_is_better else -result.selection_bias

@@ -15,9 +15,9 @@ from mercer._source.table.notice import Notice
 from mercer._source.table.table import Table, quote
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
-from mercer.app.study.amounts import spell_amount
 from mercer.app.study.choice.splits import make_scorer
-from mercer.app.study.material import Material, draw_rows, read_groups, read_times
+from mercer.app.study.dataset import Dataset, draw_rows, read_groups, read_times
+from mercer.app.study.formatting import spell_amount
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import choose_costs, make_contender, make_encoder
 from mercer.app.study.record import SplitScore
@@ -57,30 +57,30 @@ _ERRORS = 1.5
 class Finding:
     """The rows with the splits that the study uses, the scores under each kind of split, and notices about them."""
 
-    material: Material
+    dataset: Dataset
     roles: Roles
     scores: list[SplitScore]
     notices: list[Notice]
 
 
 def find_dependence(
-    table: Table, roles: Roles, material: Material, options: Options, left: float = float("inf")
+    table: Table, roles: Roles, dataset: Dataset, options: Options, left: float = float("inf")
 ) -> Finding:
     """Compare random splits with splits by repeated keys and forward in time, and choose the honest ones.
 
     `left` is the number of seconds that the whole study has left; fewer pairs of splits are compared if it is short.
     """
-    unchanged = Finding(material, roles, [], [])
+    unchanged = Finding(dataset, roles, [], [])
     # Groups or times that the user names are respected without a test.
-    given = material.groups is not None or material.time is not None
-    if given or options.splits == "random" or len(material) < _FEWEST_ROWS:
+    given = dataset.groups is not None or dataset.time is not None
+    if given or options.splits == "random" or len(dataset) < _FEWEST_ROWS:
         return unchanged
     kinds = [("group", name) for name in find_keys(table, roles)[:_MOST_COLUMNS]]
     kinds += [("time", name) for name in find_times(table, roles)[:_MOST_COLUMNS]]
     probes = []
     for place, (kind, name) in enumerate(kinds):
         deadline = time.monotonic() + _MOST_TIME * left * (place + 1) / len(kinds) if np.isfinite(left) else None
-        probe = _probe(table, material, kind, name, options, deadline)
+        probe = _probe(table, dataset, kind, name, options, deadline)
         probes += [] if probe is None else [probe]
     if not probes:
         return unchanged
@@ -88,7 +88,7 @@ def find_dependence(
     worst = max(probes, key=lambda probe: probe.factor)
     if not worst.depends:
         return replace(unchanged, scores=worst.list_scores(False), notices=[worst.describe(False)])
-    return _use(worst, table, roles, material)
+    return _use(worst, table, roles, dataset)
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,14 @@ class _Probe:
 
 
 def _probe(
-    table: Table, material: Material, kind: str, name: str, options: Options, deadline: float | None
+    table: Table, dataset: Dataset, kind: str, name: str, options: Options, deadline: float | None
 ) -> _Probe | None:
     """Score a forest under both kinds of split; None if the honest splits cannot be made, or not in time."""
-    frame = table.frame.loc[material.rows]
+    frame = table.frame.loc[dataset.rows]
     known = read_groups(frame, name) if kind == "group" else None
     times = read_times(frame, name) if kind == "time" else None
     n_rows = _MOST_ROWS if options.budget is None or options.budget >= _AMPLE else _FEW_ROWS
-    sample = draw_rows(replace(material, groups=known, time=times), n_rows, options.seed)
+    sample = draw_rows(replace(dataset, groups=known, time=times), n_rows, options.seed)
     labels = sample.y if sample.classes else None
     folds = _FOLDS if sample.groups is None else min(_FOLDS, len(np.unique(sample.groups)))
     if folds < 3:
@@ -194,12 +194,12 @@ def _probe(
     return _Probe(kind, name, metric, np.array(scores[1::2]), np.array(scores[::2]))
 
 
-def _can_learn(material: Material, *splits: Any) -> bool:
+def _can_learn(dataset: Dataset, *splits: Any) -> bool:
     """Return whether every training part has two classes, in a classification."""
-    return not material.classes or all(len(np.unique(material.y[train])) > 1 for train, _ in splits)
+    return not dataset.classes or all(len(np.unique(dataset.y[train])) > 1 for train, _ in splits)
 
 
-def _make_forest(sample: Material, options: Options, metric: Metric) -> Any:
+def _make_forest(sample: Dataset, options: Options, metric: Metric) -> Any:
     """Return a small random forest on the columns of the table."""
     offer = next(offer for offer in candidates(sample.task) if offer.name == "random forest")
     head = sample.take(np.arange(min(len(sample), 500)))
@@ -210,22 +210,22 @@ def _make_forest(sample: Material, options: Options, metric: Metric) -> Any:
     return forest.set_params(**{name: _TREES})
 
 
-def _use(probe: _Probe, table: Table, roles: Roles, material: Material) -> Finding:
+def _use(probe: _Probe, table: Table, roles: Roles, dataset: Dataset) -> Finding:
     """Return the finding that the study uses the honest splits."""
-    frame = table.frame.loc[material.rows]
+    frame = table.frame.loc[dataset.rows]
     if probe.kind == "time":
-        changed = replace(material, time=read_times(frame, probe.name))
+        changed = replace(dataset, time=read_times(frame, probe.name))
         return Finding(changed, replace(roles, time=probe.name), probe.list_scores(True), [probe.describe(True)])
     # The model must not use the key: new rows have other ones.
-    kinds = {name: kind for name, kind in material.kinds.items() if name != probe.name}
+    kinds = {name: kind for name, kind in dataset.kinds.items() if name != probe.name}
     if not kinds:
-        return Finding(material, roles, [], [])
+        return Finding(dataset, roles, [], [])
     columns = [
         replace(column, role="group", reason="rows with the same value resemble each other")
         if column.name == probe.name
         else column
         for column in roles.columns
     ]
-    changed = replace(material, X=material.X[list(kinds)], kinds=kinds, groups=read_groups(frame, probe.name))
+    changed = replace(dataset, X=dataset.X[list(kinds)], kinds=kinds, groups=read_groups(frame, probe.name))
     known = replace(roles, group=probe.name, columns=columns, features=list(kinds), kinds=kinds)
     return Finding(changed, known, probe.list_scores(True), [probe.describe(True)])

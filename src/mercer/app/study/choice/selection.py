@@ -12,7 +12,7 @@ from mercer.app.options import Options
 from mercer.app.study.choice.splits import draw_plan
 from mercer.app.study.choice.stacking import NAME as STACKED
 from mercer.app.study.choice.stacking import Stack
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import choose_costs, make_balanced_costs
 from mercer.errors import ParameterError
@@ -62,17 +62,17 @@ class Selection:
         return self.result.trial(self.result.winner)
 
 
-def open_selection(material: Material, options: Options) -> Selection:
+def open_selection(dataset: Dataset, options: Options) -> Selection:
     """Return the folds and the candidates of a comparison that has not begun."""
-    metric = find_metric(options.metric, material.task)
-    costs = choose_costs(material, metric.scorer, options.threshold)
+    metric = find_metric(options.metric, dataset.task)
+    costs = choose_costs(dataset, metric.scorer, options.threshold)
     return Selection(
-        draw_plan(material, metric, options),
+        draw_plan(dataset, metric, options),
         metric,
-        _list_offers(material.task, options.candidates),
-        groups=material.groups,
-        timed=material.time is not None,
-        costs=make_balanced_costs(material.y, material.classes) if isinstance(costs, str) else costs,
+        _list_offers(dataset.task, options.candidates),
+        groups=dataset.groups,
+        timed=dataset.time is not None,
+        costs=make_balanced_costs(dataset.y, dataset.classes) if isinstance(costs, str) else costs,
     )
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from mercer._source.table.notice import Notice
 from mercer.app.options import Options
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.metrics import Metric
 from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Plan, Rows, make_plan, respond
@@ -50,12 +50,12 @@ def _score_log_loss(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weig
     return -float(log_loss(y, shares, labels=classes, sample_weight=sample_weight))
 
 
-def limit_folds(options: Options, material: Material) -> tuple[Options, list[Notice]]:
+def limit_folds(options: Options, dataset: Dataset) -> tuple[Options, list[Notice]]:
     """Return the options with no more folds than the rows have groups, and a notice if there are fewer folds now.
 
     Raise `NoModelError` if there are fewer than three groups.
     """
-    n_groups = options.folds if material.groups is None else len(np.unique(material.groups))
+    n_groups = options.folds if dataset.groups is None else len(np.unique(dataset.groups))
     if n_groups >= options.folds:
         return options, []
     if n_groups < _FEWEST_GROUPS:
@@ -67,7 +67,7 @@ def limit_folds(options: Options, material: Material) -> tuple[Options, list[Not
     return limited, [Notice("note", "the splits", text, told=True)]
 
 
-def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
+def draw_plan(dataset: Dataset, metric: Metric, options: Options) -> Plan:
     """Draw the outer and inner folds; each has at least two classes to learn from.
 
     Splits forward in time, and splits by groups, may have training rows of a single class. Such an inner split is
@@ -78,16 +78,16 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
     NoModelError
         If fewer than two outer splits are left.
     """
-    rows = Rows(material.X, material.y, material.weight, make_scorer(metric, material.classes))
+    rows = Rows(dataset.X, dataset.y, dataset.weight, make_scorer(metric, dataset.classes))
     plan = make_plan(
-        rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
+        rows, dataset.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
     )
-    if not material.classes:
+    if not dataset.classes:
         return plan
     outer, inner, folds = [], [], 0
     for place, (split, splits) in enumerate(zip(plan.outer, plan.inner)):
-        useful = [inside for inside in splits if _count_classes(material, inside[0]) > 1]
-        if not useful or _count_classes(material, split[0]) < 2:
+        useful = [inside for inside in splits if _count_classes(dataset, inside[0]) > 1]
+        if not useful or _count_classes(dataset, split[0]) < 2:
             continue
         outer.append(split)
         # Each outer split keeps its number of inner splits,
@@ -102,5 +102,5 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
     return replace(plan, outer=outer, inner=inner, folds=folds)
 
 
-def _count_classes(material: Material, rows: np.ndarray) -> int:
-    return len(np.unique(material.y[rows]))
+def _count_classes(dataset: Dataset, rows: np.ndarray) -> int:
+    return len(np.unique(dataset.y[rows]))

@@ -18,7 +18,7 @@ from mercer._base.candidate import Candidate
 from mercer._base.interface import BaseEstimator
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
-from mercer.app.study.material import Material
+from mercer.app.study.dataset import Dataset
 from mercer.app.study.recipe import choose_costs
 from mercer.decision import DecisionClassifier
 from mercer.ensemble import VotingClassifier, VotingRegressor
@@ -123,13 +123,13 @@ def _weigh_values(errors: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
-def make_stack(plan: Plan, trials: list[Trial], material: Material, costs: Any) -> Stack | None:
+def make_stack(plan: Plan, trials: list[Trial], dataset: Dataset, costs: Any) -> Stack | None:
     """Return the stack of all but the first trial, which is that of the constant; None where it cannot be made.
 
     `costs` are those of `choose_costs`: ``"balanced"``, a matrix, or None.
     """
     members = [trial for trial in trials[1:] if trial.inner_predictions is not None]
-    if len(members) < 2 or material.weight is not None:
+    if len(members) < 2 or dataset.weight is not None:
         return None
     classes = plan.classes
     target = plan.rows.y if classes is None else np.searchsorted(classes, plan.rows.y)
@@ -225,9 +225,9 @@ def build_pipeline(
     return Pipeline([("table", "passthrough"), ("model", model)])
 
 
-def fit_folds(selection: Any, stack: Stack, material: Material, options: Options) -> None:
+def fit_folds(selection: Any, stack: Stack, dataset: Dataset, options: Options) -> None:
     """Fit the stack of each outer split, with the settings and weights of that split, for the rest of the study."""
-    plan, costs = selection.plan, choose_costs(material, selection.metric.scorer, options.threshold)
+    plan, costs = selection.plan, choose_costs(dataset, selection.metric.scorer, options.threshold)
     trials = {trial.name: trial for trial in selection.trials}
     results: list[Any] = []
 

@@ -1,1 +1,0 @@
-"""Pictures of clusterings: dendrograms, k-distances, panels of iterations, maps, annealing."""

@@ -1,1 +1,0 @@
-"""Pictures of energy models: states of a lattice, and observables over temperature."""

@@ -1,1 +1,0 @@
-"""Pictures of learning: fitted curves of several complexities, and errors from epoch to epoch."""

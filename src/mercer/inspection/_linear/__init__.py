@@ -1,1 +1,0 @@
-"""Pictures of linear models: coefficient paths, penalties, couplings, losses, distances to a plane."""

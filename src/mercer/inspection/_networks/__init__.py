@@ -1,1 +1,0 @@
-"""Pictures of neural networks: layers in training, loss surfaces, pilot runs, and drawings."""

@@ -1,1 +1,0 @@
-"""Pictures of sequences: decoded states over time, and the transitions between them."""
