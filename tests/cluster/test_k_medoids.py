@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 import mercer
 from mercer.cluster import KMeans, KMedoids
+from mercer.cluster._distances import GivenDistances
 from mercer.cluster._medoids.board import Board
-from mercer.cluster._row_distances import GivenDistances
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 from mercer.watch import Checkpoint
 

@@ -7,11 +7,10 @@ import torch
 from mercer._source.placement import Placement
 from mercer.errors import DataError, UnsupportedError
 from mercer.manifold import TSNE, join_affinities, measure_divergence
-from mercer.manifold._tsne._device.affinities import find_affinities_there
+from mercer.manifold._tsne._device.affinities import find_affinities_there, find_nearest, weigh_nearest
 from mercer.manifold._tsne._device.cuda_engine import CudaEngine
 from mercer.manifold._tsne._device.edges import make_lists, make_tables
 from mercer.manifold._tsne._device.engine import DeviceEngine
-from mercer.manifold._tsne._device.neighbours import find_nearest, weigh_nearest
 from mercer.manifold._tsne._device.node_table import NodeTable, find_length
 from mercer.manifold._tsne.descent import EmbeddingState
 from mercer.manifold._tsne.grid import Grid
@@ -34,10 +33,7 @@ def rows():
     return random.normal(size=(300, 6)) + 6.0 * random.normal(size=(5, 6))[np.arange(300) % 5]
 
 
-def test_neighbours_are_those_of_all_distances(rows, monkeypatch):
-    # Several tiles, and several blocks of queries.
-    monkeypatch.setattr("mercer.manifold._tsne._device.neighbours._TILE", 64)
-    monkeypatch.setattr("mercer.manifold._tsne._device.neighbours._SCORES", 64 * 100)
+def test_neighbours_are_those_of_all_distances(rows):
     X = torch.asarray(rows)
     squares, columns = find_nearest(X, 7, Placement.of(X))
     table = np.square(rows[:, None, :] - rows[None, :, :]).sum(axis=2)

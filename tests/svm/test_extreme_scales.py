@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer.svm import SVC, SVDD, NuSVC, NuSVR, OneClassSVM, _gamma
+from mercer.svm import SVC, SVDD, NuSVC, NuSVR, OneClassSVM, _opening
 from mercer.svm._dual import machines
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -83,6 +83,6 @@ def test_ordinary_programs_are_solved_to_the_tolerance():
 def test_blocks_of_rows_do_not_change_gamma(monkeypatch):
     random = np.random.default_rng(0)
     rows, weight = random.normal(size=(23, 5)), random.uniform(size=23)
-    whole = _gamma.compute_gamma("scale", rows, weight)
-    monkeypatch.setattr(_gamma, "_VALUES", 20)
-    assert _gamma.compute_gamma("scale", rows, weight) == whole
+    whole = _opening.compute_gamma("scale", rows, weight)
+    monkeypatch.setattr(_opening, "_VALUES", 20)
+    assert _opening.compute_gamma("scale", rows, weight) == whole

@@ -1,6 +1,6 @@
 """The NumPy types of native records, and arrays of them.
 
-The records are those of ``tree.growth_records``, ``tree.packed_nodes`` and ``boosting.leaves``.
+The records are those of ``space.space``, ``tree.growth_records``, ``tree.packed_nodes`` and ``boosting.leaves``.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._native.loading import level
 
+BOX_NODE = np.dtype([("first", "i4"), ("leaves", "i4")])
 QUAD = np.dtype([(name, "f8") for name in ("one", "weight", "amount", "target")])
 GROWN_NODE = np.dtype(
     [

@@ -10,10 +10,9 @@ from sklearn.neighbors import BallTree, KDTree
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neighbors._cell_grid import CellGrid, GridPlan
-from mercer.neighbors._pair_sums import PairSums
 from mercer.neighbors._profile import log_volume
 from mercer.neighbors._row_tree import Locations, RowTree
-from mercer.neighbors._tree_sums import TreeSums
+from mercer.neighbors._tree_sums import PairSums, TreeSums
 
 # The norms among scikit-learn's metrics, by their exponent; Minkowski's is a parameter.
 _NORMS = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0}

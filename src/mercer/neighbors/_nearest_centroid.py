@@ -24,8 +24,7 @@ from mercer._statistic.by_class import ClassMoments
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.neighbors._centroid_scores import AbsoluteScores, SquaredScores
-from mercer.neighbors._class_medians import class_medians
+from mercer.neighbors._centroid_scores import AbsoluteScores, SquaredScores, class_medians
 
 
 @plain

@@ -5,7 +5,7 @@ import importlib
 import numpy
 import pytest
 
-from mercer._solver.neighbours import byte_panels, descent, panels, space_tree, tree_search
+from mercer._solver.neighbours import byte_panels, descent, panels, space_tree
 from mercer._solver.neighbours.search import RowSearch
 
 REALS = [numpy.float64, numpy.float32]
@@ -14,7 +14,7 @@ REALS = [numpy.float64, numpy.float32]
 @pytest.fixture
 def natives(level, monkeypatch):
     """Every search runs in the native modules of one level."""
-    users = [(panels, "row_scan"), (byte_panels, "row_scan"), (tree_search, "box_nearest"), (space_tree, "box_tree")]
+    users = [(panels, "row_scan"), (byte_panels, "row_scan"), (space_tree, "box_search"), (space_tree, "box_tree")]
     for user, name in users:
         monkeypatch.setattr(user, name, importlib.import_module(f"mercer._native.{level}.{name}"))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.svm._dual.swept_rows import GROUP, SweptRows
+from mercer.svm._dual.gram_rows import GROUP, SweptRows
 
 
 def carry_out(rows, positions, sweep, number):

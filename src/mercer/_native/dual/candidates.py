@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Candidates for a working set: coefficients counted in bins of what moving them costs, then collected.
 
 There are four lists: the coefficients of the first group (before `split`) to raise and to lower, then those of the
@@ -38,9 +39,6 @@ def count(
     counts: cython.int[:, ::1],
 ) -> cython.void:
     """Add the coefficients from `first` to `last` to `counts` (4, bins)."""
-    k: cython.Py_ssize_t
-    kind: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     for k in range(first, last):
         for kind in range(2 if k >= split else 0, 4 if k >= split else 2):
             place = find_bin(kind, k, slope, rise, fall, edges, counts.shape[1] - 1)
@@ -65,9 +63,6 @@ def collect(
 
     `lengths` (4,) gets the number written to each list.
     """
-    k: cython.Py_ssize_t
-    kind: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     for kind in range(4):
         lengths[kind] = 0
     for k in range(first, last):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The working set of a round of block descent, from lists of the rows that break the optimality conditions most."""
 
 import cython
@@ -15,8 +16,6 @@ _TAKEN = cython.declare(cython.uchar, 2)
 
 def widen(ends: cython.const[cython.double][:, ::1], out: cython.double[::1]):
     """Write the least cost and the greatest gain of each group over all tiles to `out` (4,)."""
-    tile: cython.Py_ssize_t
-    group: cython.Py_ssize_t
     with cython.nogil:
         for group in range(2):
             out[2 * group] = INFINITY
@@ -37,9 +36,6 @@ def place_bins(
     The bins of a list cover twice its `reach` (4,) from the least cost on or, where that is not above zero, the whole
     violation. Lists are counted as long as some coefficient of their group can move.
     """
-    tile: cython.Py_ssize_t
-    group: cython.Py_ssize_t
-    side: cython.Py_ssize_t
     least: cython.double
     most: cython.double
     span: cython.double
@@ -75,9 +71,6 @@ def cut(
     wanted : (lists,)
     cuts : (4,), written: -1 for lists beyond those of `wanted`
     """
-    kind: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    member: cython.Py_ssize_t
     total: cython.Py_ssize_t
     # A list whose cut stays at -1 takes no candidate.
     for kind in range(4):
@@ -107,8 +100,6 @@ def gather(
     out: cython.double[:, ::1],
 ):
     """Write b, slope, rise, fall, lower and upper of the chosen coefficients to the rows of `out` (6, q)."""
-    k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     with cython.nogil:
         for k in range(chosen.shape[0]):
             place = chosen[k]
@@ -141,8 +132,6 @@ def sort_candidates(
     width: cython.Py_ssize_t = found.shape[0] // lengths.shape[0]
     count: cython.Py_ssize_t = places.shape[0]
     total: cython.Py_ssize_t = 0
-    tile: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     place: cython.Py_ssize_t
     value: cython.double
     with cython.nogil:
@@ -178,8 +167,6 @@ def merge(
 ) -> cython.Py_ssize_t:
     """Write the places of two lists in turn, each place once; mark the first `share` as taken; return how many."""
     total: cython.Py_ssize_t = 0
-    k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     for k in range(2 * count):
         # In turn, so that about as many can rise as can fall: the sum of the coefficients is fixed, and each rise needs
         # a fall.
@@ -216,11 +203,6 @@ def choose(
     """
     size: cython.Py_ssize_t = chosen.shape[0]
     taken: cython.Py_ssize_t = 0
-    group: cython.Py_ssize_t
-    free: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    written: cython.Py_ssize_t
     # `merge` marks the first `share` violators of a group as taken; the rest of its list waits in `order`.
     with cython.nogil:
         for group in range(counts.shape[0]):

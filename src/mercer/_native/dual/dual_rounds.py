@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The tasks of block descent on a dual program that worker threads share.
 
 Each task is a pass over all rows, or over the square of a working set, cut into items: tiles of columns, or blocks of
@@ -28,7 +29,7 @@ _DESCEND = cython.declare(cython.int, 5)
 # A thread that waits goes to sleep this many times later than usual: a descent of the leader takes half a millisecond,
 # and a thread that slept through its end would come late to the next pass.
 _PATIENCE = cython.declare(cython.Py_ssize_t, 4)
-# Rows whose kernel values are made together, see radial.pxd: each thread has scratch for as many.
+# Rows whose kernel values are made together, see ``radial``: each thread has scratch for as many.
 _TOGETHER = cython.declare(cython.Py_ssize_t, 8)
 
 
@@ -191,7 +192,6 @@ class DualTasks:
 
     def help(self, member: cython.Py_ssize_t):
         """Take items of all tasks as worker thread `member`, until the threads are stopped."""
-        item: cython.Py_ssize_t
         with cython.nogil:
             item = team_items.await_item(self.control, member, _PATIENCE)
             while item >= 0:
@@ -341,7 +341,6 @@ def _sweep(
     A group is added while a core has it in its own cache: 0.12 ns a value, beside 0.27 ns from memory. Rows are added
     four at a time, so groups end at multiples of four but for the last: sums do not depend on how rows are grouped.
     """
-    k: cython.Py_ssize_t
     made: cython.Py_ssize_t = 0
     added: cython.Py_ssize_t = 0
     extent = cython.declare(radial.Extent)

@@ -1,95 +1,138 @@
-"""The uncompiled twin of ``dual_sweep.pxd``: the same operations, hence the same bits."""
+# cython: infer_types=True
+"""Passes over the coefficients of a dual program, over rows of its kernel matrix, and heaps of candidates."""
 
-import numpy
+import cython
+
+from mercer._native.dual import pair_steps
+
+real = cython.fused_type(cython.float, cython.double)
+INFINITY = float("inf")
 
 
-def mark(b, lower, upper, kink, slope, first, last, split, rise, fall, ends):
-    """Write `rise` and `fall` of coefficients from `first` to `last`, and cost and gain bounds to `ends`."""
+def mark(
+    b: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    slope: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    split: cython.Py_ssize_t,
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+    ends: cython.double[::1],
+) -> cython.void:
+    """Write `rise` and `fall`, what is added to slopes when coefficients rise and fall, from `first` to `last`.
+
+    `ends` (4,) gets the least cost of raising and the greatest gain of lowering a coefficient, of the first group
+    (below `split`) and of the second.
+    """
     middle = max(first, min(split, last))
-    for group, part in enumerate((slice(first, middle), slice(middle, last))):
-        rise[part] = numpy.where(b[part] >= upper[part], numpy.inf, numpy.where(b[part] >= 0.0, kink, -kink))
-        fall[part] = numpy.where(b[part] <= lower[part], -numpy.inf, numpy.where(b[part] > 0.0, kink, -kink))
-        ends[2 * group] = numpy.min(slope[part] + rise[part], initial=numpy.inf)
-        ends[2 * group + 1] = numpy.max(slope[part] + fall[part], initial=-numpy.inf)
+    for group in range(2):
+        least = INFINITY
+        most = -INFINITY
+        for k in range(middle if group else first, last if group else middle):
+            pair_steps.mark(k, b, lower, upper, kink, rise, fall)
+            cost = slope[k] + rise[k]
+            gain = slope[k] + fall[k]
+            least = cost if cost < least else least
+            most = gain if gain > most else most
+        ends[2 * group] = least
+        ends[2 * group + 1] = most
 
 
-def _lane_sum(terms):
-    """Return the sum of terms in eight lanes, which are added in pairs."""
-    lanes = numpy.zeros(8)
-    for start in range(0, len(terms), 8):
-        lanes[: len(terms) - start] += terms[start : start + 8]
-    a, b, c, d, e, f, g, h = lanes
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+def add(
+    table: cython.const[real][:, ::1],
+    slots: cython.const[cython.Py_ssize_t][::1],
+    change: cython.const[cython.double][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    slope: cython.double[::1],
+) -> cython.void:
+    """Add the rows `slots[begin:end]` of `table`, each times its change, to `slope`, in columns `first` to `last`."""
+    whole: cython.Py_ssize_t = end - (end - begin) % 4
+    for r in range(begin, whole, 4):
+        a = slots[r]
+        b = slots[r + 1]
+        c = slots[r + 2]
+        d = slots[r + 3]
+        p = change[r]
+        s = change[r + 1]
+        t = change[r + 2]
+        u = change[r + 3]
+        for k in range(first, last):
+            slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
+    for r in range(whole, end):
+        a = slots[r]
+        p = change[r]
+        for k in range(first, last):
+            slope[k] += p * table[a, k]
 
 
-def measure(b, slope, lower, upper, kink, first, last, found):
-    """Write the greatest gain, the least cost, the sum of costs that are gains too, and their number."""
-    b, slope, lower, upper = (one[first:last] for one in (b, slope, lower, upper))
-    gain = numpy.where(b > lower, slope + numpy.where(b > 0.0, kink, -kink), -numpy.inf)
-    cost = numpy.where(b < upper, slope + numpy.where(b >= 0.0, kink, -kink), numpy.inf)
-    found[0], found[1] = numpy.max(gain, initial=-numpy.inf), numpy.min(cost, initial=numpy.inf)
-    found[2], found[3] = _lane_sum(numpy.where(gain == cost, cost, 0.0)), numpy.sum(gain == cost)
+def mirror(
+    K: real[:, ::1],
+    top: cython.Py_ssize_t,
+    bottom: cython.Py_ssize_t,
+    left: cython.Py_ssize_t,
+    right: cython.Py_ssize_t,
+) -> cython.void:
+    """Copy a block of `K` to its mirror image, in tiles of 16 x 16.
+
+    Each cache line of a tile is read once and written once. Where rows have a power of two of columns, the lines of one
+    column share their places in the cache, which holds fewer than sixteen of them.
+    """
+    tile = cython.declare(cython.double[256])
+    for column in range(left, right, 16):
+        wide = min(16, right - column)
+        for row in range(top, bottom, 16):
+            high = min(16, bottom - row)
+            for i in range(high):
+                for j in range(wide):
+                    tile[16 * i + j] = K[row + i, column + j]
+            for j in range(wide):
+                for i in range(high):
+                    K[column + j, row + i] = tile[16 * i + j]
 
 
-def gap(b, slope, lower, upper, kink, offset, first, last):
-    """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
-    b, slope, lower, upper = (one[first:last] for one in (b, slope, lower, upper))
-    excess = slope - offset
-    with numpy.errstate(invalid="ignore"):
-        low, high = (end * (excess + numpy.where(end > 0.0, kink, -kink)) for end in (lower, upper))
-        least = numpy.where(high < low, high, low)
-        # The least over a box lies at one of its ends or, within it, at the kink, where the value is zero.
-        least = numpy.where((lower < 0.0) & (upper > 0.0) & (least > 0.0), 0.0, least)
-        # Infinite bounds times zero: rows whose slope vanishes have the least value zero.
-        least = numpy.where(numpy.isnan(low) | numpy.isnan(high), 0.0, least)
-    return float(_lane_sum((b * excess + kink * abs(b)) - least))
-
-
-def value(b, slope, linear, kink):
-    """Return the sum of b (slope + linear) / 2 + kink |b|."""
-    return float(_lane_sum(0.5 * b * (slope + linear) + kink * abs(b)))
-
-
-def add(table, slots, change, begin, end, first, last, slope):
-    """Add rows `slots[begin:end]` of `table`, each times its change, to `slope`, in columns from `first` to `last`."""
-    part, change = slice(first, last), change[begin:end]
-    rows, whole = table[slots[begin:end], part].astype(numpy.float64), len(change) - len(change) % 4
-    for r in range(0, whole, 4):
-        (a, b, c, d), (p, s, t, u) = rows[r : r + 4], change[r : r + 4]
-        # Four rows at a time, in the order of additions of the compiled twin.
-        slope[part] += (p * a + s * b) + (t * c + u * d)
-    for r in range(whole, len(change)):
-        slope[part] += change[r] * rows[r]
-
-
-def mirror(K, top, bottom, left, right):
-    """Copy a block of `K` to its mirror image."""
-    K[left:right, top:bottom] = K[top:bottom, left:right].T
-
-
-def sink(values, places, at, end, value, place):
+def sink(
+    values: cython.double[::1],
+    places: cython.Py_ssize_t[::1],
+    at: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    value: cython.double,
+    place: cython.Py_ssize_t,
+) -> cython.void:
     """Put a value at node `at` of a heap of `end` values, greatest on top, and move it down below greater ones."""
-    child = 2 * at + 1
+    child: cython.Py_ssize_t = 2 * at + 1
     while child < end:
-        if child + 1 < end and (values[child + 1], places[child + 1]) > (values[child], places[child]):
+        if child + 1 < end and (
+            values[child + 1] > values[child]
+            or (values[child + 1] == values[child] and places[child + 1] > places[child])
+        ):
             child += 1
-        if (value, place) > (values[child], places[child]):
+        if value > values[child] or (value == values[child] and place > places[child]):
             break
-        values[at], places[at] = values[child], places[child]
+        values[at] = values[child]
+        places[at] = places[child]
         at = child
         child = 2 * at + 1
-    values[at], places[at] = value, place
+    values[at] = value
+    places[at] = place
 
 
-def heap(values, places, count):
+def heap(values: cython.double[::1], places: cython.Py_ssize_t[::1], count: cython.Py_ssize_t) -> cython.void:
     """Make a heap of the first `count` values."""
     for k in range(count // 2 - 1, -1, -1):
         sink(values, places, k, count, values[k], places[k])
 
 
-def sort_heap(values, places, count):
+def sort_heap(values: cython.double[::1], places: cython.Py_ssize_t[::1], count: cython.Py_ssize_t) -> cython.void:
     """Sort a heap in rising order of value, then of place."""
     for k in range(count - 1, 0, -1):
-        value, place = values[k], places[k]
-        values[k], places[k] = values[0], places[0]
+        value = values[k]
+        place = places[k]
+        values[k] = values[0]
+        places[k] = places[0]
         sink(values, places, 0, k, value, place)

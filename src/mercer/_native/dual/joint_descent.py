@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Row by row: descent on the dual of the joint machine of several classes (Crammer and Singer, 2001).
 
 Row i has a coefficient A_im for each class, of sum zero, at most box_i for its own class and at most zero for others.
@@ -22,8 +23,6 @@ def measure_violation(
     scores: cython.const[cython.double][:, ::1],
 ) -> cython.double:
     """Return the largest slope of a row less the least slope of a class that may rise: its violation."""
-    m: cython.Py_ssize_t
-    slope: cython.double
     highest: cython.double = -INFINITY
     lowest: cython.double = INFINITY
     for m in range(A.shape[1]):
@@ -51,10 +50,6 @@ def settle(
 ) -> cython.void:
     """Solve the program of one row; write the change of its coefficients."""
     k: cython.Py_ssize_t = A.shape[1]
-    m: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    value: cython.double
-    beta: cython.double
     for m in range(k):
         change[m] = scores[i, m] - (1.0 if m == own else 0.0) - curvature * A[i, m]
         level[m] = change[m] + (curvature * box if m == own else 0.0)
@@ -105,12 +100,6 @@ def descend_rows(
     """
     n: cython.Py_ssize_t = K.shape[0]
     steps: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    m: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    gap: cython.double
-    curvature: cython.double
     with cython.nogil:
         while True:
             row = 0

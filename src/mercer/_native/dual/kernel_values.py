@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Values of Mercer kernels from a tile of dot products, in place.
 
 A tile holds the dot products of some rows with others, as a BLAS leaves them. Radial kernels are functions of the
@@ -8,16 +9,13 @@ the arithmetic of ``inline.pxd``, so that the values have the same bits at every
 import cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import sqrt, sqrtf
     from cython.cimports.mercer._native.dual import radial as rows
+    from cython.cimports.mercer._native.dual import row_dots
     from cython.cimports.mercer._native.shared import inline
 else:
-    from numpy import sqrt
-
     from mercer._native.dual import radial as rows
+    from mercer._native.dual import row_dots
     from mercer._native.shared import inline
-
-    sqrtf = sqrt
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -30,18 +28,6 @@ MATERN_5 = cython.declare(cython.int, 4)
 QUADRATIC = cython.declare(cython.int, 5)
 # 1.5 * 2^52: adding it leaves no bits for a fraction, so that taking it away again leaves the nearest integer.
 ROUNDER = cython.declare(cython.double, 6755399441055744.0)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def root(x: real) -> real:
-    """Return the square root in the type of `x`."""
-    if real is cython.float:
-        return sqrtf(x)
-    else:
-        return sqrt(x)
 
 
 @cython.cfunc
@@ -59,14 +45,14 @@ def profile(kind: cython.int, shape: cython.double, scale: cython.double, s: rea
             s[j] = inline.exp(-c * s[j])
     elif kind == EXPONENTIAL:
         for j in range(s.shape[0]):
-            s[j] = inline.exp(-c * root(s[j]))
+            s[j] = inline.exp(-c * row_dots.root(s[j]))
     elif kind == MATERN_3:
         for j in range(s.shape[0]):
-            r = c * root(s[j])
+            r = c * row_dots.root(s[j])
             s[j] = (1 + r) * inline.exp(-r)
     elif kind == MATERN_5:
         for j in range(s.shape[0]):
-            r = c * root(s[j])
+            r = c * row_dots.root(s[j])
             s[j] = (1 + r + r * r / 3) * inline.exp(-r)
     # The rational quadratic (1 + c s)^-a, as an exponential of a logarithm.
     elif kind == QUADRATIC:
@@ -88,17 +74,17 @@ def slope(kind: cython.int, shape: cython.double, scale: cython.double, s: real[
             s[j] = 2 * c * inline.exp(-c * s[j])
     elif kind == EXPONENTIAL:
         for j in range(s.shape[0]):
-            r = root(s[j])
+            r = row_dots.root(s[j])
             # The slope is infinite at distance zero, where the caller needs zero: the difference of the rows is zero
             # too.
             s[j] = c * inline.exp(-c * r) / (r if r > 0 else 1) if r > 0 else 0
     elif kind == MATERN_3:
         for j in range(s.shape[0]):
             # d/ds of (1 + r) exp(-r) with r = c sqrt(s) is -c^2 exp(-r) / 2: no division by the distance is left.
-            s[j] = c * c * inline.exp(-c * root(s[j]))
+            s[j] = c * c * inline.exp(-c * row_dots.root(s[j]))
     elif kind == MATERN_5:
         for j in range(s.shape[0]):
-            r = c * root(s[j])
+            r = c * row_dots.root(s[j])
             s[j] = c * c / 3 * (1 + r) * inline.exp(-r)
     elif kind == QUADRATIC:
         for j in range(s.shape[0]):
@@ -110,8 +96,6 @@ def slope(kind: cython.int, shape: cython.double, scale: cython.double, s: real[
 @cython.exceptval(check=False)
 def square_distances(square: real, others: cython.const[real][::1], tile: real[::1]) -> cython.void:
     """Turn the dot products of one row with others into squared distances."""
-    j: cython.Py_ssize_t
-    s: real
     for j in range(tile.shape[0]):
         # Rounding may make the distance of near rows negative.
         s = (square + others[j]) - 2 * tile[j]
@@ -136,7 +120,6 @@ def radial(
     squares, others : (n,), (m,): squared lengths of the rows and of the others
     tile : (n, m), dot products, overwritten
     """
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(tile.shape[0]):
             square_distances(squares[i], others, tile[i])
@@ -186,7 +169,6 @@ def slopes(
     tile: real[:, ::1],
 ):
     """Turn dot products into -2 dk/ds, s the squared distance, of a radial kernel; arguments as of `radial`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(tile.shape[0]):
             square_distances(squares[i], others, tile[i])
@@ -228,8 +210,6 @@ def powers(gamma: cython.double, coef0: cython.double, degree: cython.Py_ssize_t
 
 def tangents(gamma: cython.double, coef0: cython.double, tile: real[:, ::1]):
     """Turn dot products t into tanh(gamma t + coef0)."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     factor: real = gamma
     shift: real = coef0
     with cython.nogil:
@@ -240,8 +220,6 @@ def tangents(gamma: cython.double, coef0: cython.double, tile: real[:, ::1]):
 
 def exponentials(scale: cython.double, tile: real[:, ::1]):
     """Turn each element t of a tile into exp(-scale t)."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     factor: real = scale
     with cython.nogil:
         for i in range(tile.shape[0]):
@@ -251,11 +229,6 @@ def exponentials(scale: cython.double, tile: real[:, ::1]):
 
 def add_absolute(rows: cython.const[real][:, ::1], columns: cython.const[real][:, ::1], tile: real[:, ::1]):
     """Write sums of absolute differences of rows (n, d) and others, given as the columns of (d, m), to `tile`."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    at: real
-    gap: real
     with cython.nogil:
         for i in range(tile.shape[0]):
             for j in range(tile.shape[1]):
@@ -299,8 +272,6 @@ def cosine(x: cython.double) -> cython.double:
 
 def waves(factor: cython.double, offset: cython.const[real][::1], tile: real[:, ::1]):
     """Turn each element t of a tile into factor cos(t + offset), with the offset of its column."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(tile.shape[0]):
             for j in range(tile.shape[1]):

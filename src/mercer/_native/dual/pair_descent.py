@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Two coefficients at a time: descent on the dual of a support vector machine within a block of rows.
 
 The problem is to minimise, over coefficients b with a fixed sum (or, in two groups, two fixed sums),
@@ -32,7 +33,6 @@ def mark_moves(
     fall: cython.double[::1],
 ):
     """Write `rise` and `fall` for all coefficients."""
-    k: cython.Py_ssize_t
     with cython.nogil:
         for k in range(b.shape[0]):
             pair_steps.mark(k, b, lower, upper, kink, rise, fall)
@@ -51,7 +51,6 @@ def complete(
 ) -> cython.void:
     """Copy to row `i` of `K`, unless it is ready, what it lacks: values within a set, and those mirrored."""
     first: cython.Py_ssize_t = left.shape[0]
-    k: cython.Py_ssize_t
     if ready.shape[0] == 0 or ready[i] != 0:
         return
     ready[i] = 1
@@ -125,13 +124,6 @@ def _descend(
     n: cython.Py_ssize_t = inner.shape[1]
     split: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, rules[pair_steps.SPLIT])
     steps: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    lowest: cython.Py_ssize_t
-    other: cython.Py_ssize_t
-    partner: cython.Py_ssize_t
-    size: cython.double
-    gap: cython.double
     # A move of size zero changes no slope; the sweep finds the first coefficient to raise.
     complete(K, left, right, ready, 0)
     lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
@@ -227,8 +219,6 @@ def find_least(
     Among equals the lowest places come first. As many as `values` (k,) holds, at most last - first.
     """
     count: cython.Py_ssize_t = values.shape[0]
-    k: cython.Py_ssize_t
-    value: cython.double
     with cython.nogil:
         for k in range(count):
             values[k] = sign * (slope[first + k] + lift[first + k])
@@ -256,8 +246,31 @@ def measure(
     """Write, of the coefficients from `first` to `last`, the most that lowering one gains, the least that raising one
     costs, the sum of that over those which may do both at one price, and how many these are, to `found` (4,).
     """
+    lanes = cython.declare(cython.double[8])
+    count: cython.Py_ssize_t = 0
+    most: cython.double = -INFINITY
+    least: cython.double = INFINITY
     with cython.nogil:
-        dual_sweep.measure(b, slope, lower, upper, kink, first, last, found)
+        for k in range(8):
+            lanes[k] = 0.0
+        for k in range(first, last):
+            gain = slope[k] + (kink if b[k] > 0.0 else -kink) if b[k] > lower[k] else -INFINITY
+            cost = slope[k] + (kink if b[k] >= 0.0 else -kink) if b[k] < upper[k] else INFINITY
+            most = gain if gain > most else most
+            least = cost if cost < least else least
+            if gain == cost:
+                lanes[(k - first) % 8] += cost
+                count += 1
+        found[0], found[1], found[2], found[3] = most, least, add_lanes(lanes), count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def add_lanes(lanes: cython.p_double) -> cython.double:
+    """Return the sum of eight lanes, in pairs."""
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
 
 
 def measure_gap(
@@ -271,10 +284,21 @@ def measure_gap(
     last: cython.Py_ssize_t,
 ) -> float:
     """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
-    total: cython.double
+    lanes = cython.declare(cython.double[8])
     with cython.nogil:
-        total = dual_sweep.gap(b, slope, lower, upper, kink, offset, first, last)
-    return total
+        for k in range(8):
+            lanes[k] = 0.0
+        for k in range(first, last):
+            excess = cython.cast(cython.double, slope[k]) - offset
+            # The least over a box lies at one of its ends or, within it, at the kink, where the value is zero.
+            low = cython.cast(cython.double, lower[k]) * (excess + (kink if lower[k] > 0.0 else -kink))
+            high = cython.cast(cython.double, upper[k]) * (excess + (kink if upper[k] > 0.0 else -kink))
+            ends = high if high < low else low
+            within = ends if ends < 0.0 or lower[k] >= 0.0 or upper[k] <= 0.0 else 0.0
+            # Infinite bounds times zero: rows whose slope vanishes have the least value zero.
+            least = within if low == low and high == high else 0.0
+            lanes[(k - first) % 8] += (b[k] * excess + kink * abs(b[k])) - least
+    return add_lanes(lanes)
 
 
 def measure_value(
@@ -284,10 +308,13 @@ def measure_value(
     kink: cython.double,
 ) -> float:
     """Return the value of the program: the sum of b (slope + linear) / 2 + kink |b|."""
-    total: cython.double
+    lanes = cython.declare(cython.double[8])
     with cython.nogil:
-        total = dual_sweep.value(b, slope, linear, kink)
-    return total
+        for k in range(8):
+            lanes[k] = 0.0
+        for k in range(b.shape[0]):
+            lanes[k % 8] += 0.5 * b[k] * (slope[k] + linear[k]) + kink * abs(b[k])
+    return add_lanes(lanes)
 
 
 def mirror(

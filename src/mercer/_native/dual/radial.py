@@ -1,11 +1,18 @@
-"""The uncompiled twin of ``radial.pxd``: equal to it up to the rounding of the dot products."""
+# cython: infer_types=True
+"""Values of radial kernels between rows, from dot products in registers.
+
+The profiles by number are those of ``kernel_values``, and their arithmetic is that of ``inline``, but for the Gaussian
+in float, which has its own in gaussian.h.
+"""
 
 import cython
-import numpy
 
+from mercer._native.dual import row_dots
 from mercer._native.shared import inline
 
-# Where values are computed; radial.pxd says what each number is.
+real = cython.fused_type(cython.float, cython.double)
+# Where values are made: the rows `chosen` from `first` to `last`, the columns from `begin` to `end`; the panel that
+# holds the column `begin`, the column of the table that it is written to, and the first of eight rows of scratch.
 Extent = cython.struct(
     first=cython.Py_ssize_t,
     last=cython.Py_ssize_t,
@@ -17,61 +24,144 @@ Extent = cython.struct(
 )
 
 
-def gather(X, indices, first, count, out, place):
+def gather(
+    X: cython.const[real][:, ::1],
+    indices: cython.const[cython.Py_ssize_t][::1],
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    out: real[:, ::1],
+    place: cython.Py_ssize_t,
+) -> cython.void:
     """Copy `count` rows `indices[first:]` to `out`, from row `place` on; repeat the last up to a multiple of eight."""
     for i in range((count + 7) // 8 * 8):
-        out[place + i] = X[indices[first + min(i, count - 1)]]
+        row = indices[first + (i if i < count else count - 1)]
+        for j in range(X.shape[1]):
+            out[place + i, j] = X[row, j]
 
 
-def pack(X, indices, first, count, panels, begin):
+def pack(
+    X: cython.const[real][:, ::1],
+    indices: cython.const[cython.Py_ssize_t][::1],
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    panels: real[:, :, ::1],
+    begin: cython.Py_ssize_t,
+) -> cython.void:
     """Lay out the `count` rows `indices[first:]` in panels, from the panel `begin` on."""
     width = panels.shape[2]
     for i in range((count + width - 1) // width * width):
-        panels[begin + i // width, :, i % width] = X[indices[first + min(i, count - 1)]]
+        row = indices[first + (i if i < count else count - 1)]
+        for j in range(X.shape[1]):
+            panels[begin + i // width, j, i % width] = X[row, j]
 
 
-def pack_columns(X, squares, indices, first, last, panels, others):
+def pack_columns(
+    X: cython.const[real][:, ::1],
+    squares: cython.const[real][::1],
+    indices: cython.const[cython.Py_ssize_t][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    panels: real[:, :, ::1],
+    others: real[::1],
+) -> cython.void:
     """Lay out the rows `indices[first:last]` at the same places of panels, and their squared lengths in `others`."""
     pack(X, indices, first, last - first, panels, first // panels.shape[2])
-    others[first:last] = squares[indices[first:last]]
+    for k in range(first, last):
+        others[k] = squares[indices[k]]
 
 
-def multiply(left, first, panels, begin, end, out):
-    """Write the dot products of eight rows, from row `first` on, with the panels `begin` to `end` to the same rows."""
-    width = panels.shape[2]
-    for panel in range(begin, end):
-        place = (panel - begin) * width
-        out[first : first + 8, place : place + width] = left[first : first + 8] @ panels[panel]
+def distance(square: real, other: real, dot: real) -> real:
+    """Return the squared distance, clipped at zero, since rounding may leave it below."""
+    # A literal would widen floats to double, at twice the time.
+    zero: real = 0
+    s: real = (square + other) - (dot + dot)
+    return s if s > zero else zero
 
 
-def profile(kind, shape, scale, factor, square, others, dots, out):
-    """Write `factor` times the values of one row with others to `out`, from squared lengths and dot products."""
-    a, c, f = (out.dtype.type(one) for one in (shape, scale, factor))
-    # s = |x|^2 + |y|^2 - 2 x.y, cut at zero, which rounding may leave it below.
-    s = numpy.maximum((square + others) - (dots[: len(out)] + dots[: len(out)]), 0).astype(out.dtype)
-    t = c * numpy.sqrt(s)
+def profile(
+    kind: cython.int,
+    shape: cython.double,
+    scale: cython.double,
+    factor: cython.double,
+    square: real,
+    others: cython.const[real][::1],
+    dots: cython.const[real][::1],
+    out: real[::1],
+) -> cython.void:
+    """Write `factor` times the kernel values of one row with others to `out`, from squared lengths and dot products."""
+    a: real = shape
+    c: real = scale
+    f: real = factor
+    one: real = 1
+    three: real = 3
+    r: real
     if kind == 0:
-        values = s
+        for j in range(out.shape[0]):
+            out[j] = f * distance(square, others[j], dots[j])
     elif kind == 1:
-        values = inline.exp(-c * s)
+        # As powers of two, exp(s) = 2^(s / log 2). `dots` has room up to the end of a panel, so whole vectors are read.
+        if real is cython.float:
+            row_dots.gaussian(square, others, dots, -1.4426950408889634 * scale, f, out)
+        else:
+            for j in range(out.shape[0]):
+                out[j] = f * inline.exp(-c * distance(square, others[j], dots[j]))
+    elif kind == 2:
+        for j in range(out.shape[0]):
+            out[j] = f * inline.exp(-c * row_dots.root(distance(square, others[j], dots[j])))
+    elif kind == 3:
+        for j in range(out.shape[0]):
+            r = c * row_dots.root(distance(square, others[j], dots[j]))
+            out[j] = f * ((one + r) * inline.exp(-r))
+    elif kind == 4:
+        for j in range(out.shape[0]):
+            r = c * row_dots.root(distance(square, others[j], dots[j]))
+            out[j] = f * ((one + r + r * r / three) * inline.exp(-r))
     elif kind == 5:
-        values = inline.exp(-a * inline.log1p(c * s))
-    else:
-        values = {2: 1, 3: 1 + t, 4: 1 + t + t * t / 3}[kind] * inline.exp(-t)
-    out[...] = f * values
+        for j in range(out.shape[0]):
+            out[j] = f * inline.exp(-a * inline.log1p(c * distance(square, others[j], dots[j])))
 
 
-def fill(form, X, squares, chosen, slots, columns, panels, others, extent, left, tile, table):
-    """Write the kernel values of some rows with some columns, both of them rows of `X`, to a table."""
-    m, others = extent.end - extent.begin, others[extent.begin : extent.end]
-    stop = extent.panel + -(-m // panels.shape[2])
-    # Eight rows at a time, as the compiled twin has scratch for.
+def fill(
+    form: cython.const[cython.double][::1],
+    X: cython.const[real][:, ::1],
+    squares: cython.const[real][::1],
+    chosen: cython.const[cython.Py_ssize_t][::1],
+    slots: cython.const[cython.Py_ssize_t][::1],
+    columns: cython.const[cython.Py_ssize_t][::1],
+    panels: cython.const[real][:, :, ::1],
+    others: cython.const[real][::1],
+    extent: Extent,
+    left: real[:, ::1],
+    tile: real[:, ::1],
+    table: real[:, ::1],
+) -> cython.void:
+    """Write the kernel values of some rows with some columns, both of them rows of `X`, to a table.
+
+    `form` (4,) is kind, shape, scale and factor of the kernel. `chosen` and `slots` give the rows, and the rows of the
+    table that they go to; `columns` the others, which lie in panels; `squares` and `others` are squared lengths of the
+    rows of `X` and of the columns. `extent` says which of them. `left` (8, d) and `tile` (8, m) are scratch.
+    """
+    m: cython.Py_ssize_t = extent.end - extent.begin
+    stop: cython.Py_ssize_t = extent.panel + (m + panels.shape[2] - 1) // panels.shape[2]
+    lowest: cython.Py_ssize_t = X.shape[0]
+    highest: cython.Py_ssize_t = -1
+    for j in range(extent.begin, extent.end):
+        lowest = min(lowest, columns[j])
+        highest = max(highest, columns[j])
     for i in range(extent.first, extent.last, 8):
         count = min(8, extent.last - i)
         gather(X, chosen, i, count, left, extent.scratch)
-        multiply(left, extent.scratch, panels, extent.panel, stop, tile)
+        row_dots.multiply(left, extent.scratch, panels, extent.panel, stop, tile)
         for r in range(count):
-            row, out = chosen[i + r], table[slots[i + r], extent.offset : extent.offset + m]
-            profile(int(form[0]), *form[1:], squares[row], others, tile[extent.scratch + r], out)
-            # The value of a row with itself is `factor`, free of rounding.
-            out[columns[extent.begin : extent.end] == row] = form[3]
+            row = chosen[i + r]
+            place = slots[i + r]
+            profile(
+                cython.cast(cython.int, form[0]), form[1], form[2], form[3], squares[row],
+                others[extent.begin : extent.end], tile[extent.scratch + r],
+                table[place, extent.offset : extent.offset + m],
+            )  # fmt: skip
+            # The distance of a row to itself is zero, whatever rounding has made of it.
+            if lowest <= row <= highest:
+                for j in range(m):
+                    if columns[extent.begin + j] == row:
+                        table[place, extent.offset + j] = form[3]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Pair steps taken by several threads, each with a share of the columns of a working set.
 
 A thread owns the slopes of its columns and a copy of all coefficients. A step has two exchanges: which coefficient
@@ -112,8 +113,6 @@ def read_least(
     lines: cython.const[cython.double][:, ::1], shares: cython.Py_ssize_t, account: cython.double[::1]
 ) -> cython.void:
     """Write the least cost of all shares and its place, in either group, to the account; -1 if there is none."""
-    row: cython.Py_ssize_t
-    group: cython.Py_ssize_t
     for group in range(0, 4, 2):
         account[FIRST_COST + group] = INFINITY
         account[FIRST_PLACE + group] = -1.0
@@ -142,7 +141,6 @@ def tell_partner(
     i: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, account[FIRST_PLACE])
     other: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, account[SECOND_PLACE])
     j: cython.Py_ssize_t = -1
-    partner: cython.Py_ssize_t
     row: cython.Py_ssize_t = PARTNER + 2 * share
     account[PROMISE] = 0.0
     account[VIOLATION] = -INFINITY
@@ -173,7 +171,6 @@ def read_partner(
     lines: cython.const[cython.double][:, ::1], shares: cython.Py_ssize_t, account: cython.double[::1]
 ) -> cython.Py_ssize_t:
     """Return the partner that promises most of all shares, and write what is known of it to the account."""
-    row: cython.Py_ssize_t
     j: cython.Py_ssize_t = -1
     account[PROMISE] = 0.0
     account[VIOLATION] = -INFINITY
@@ -246,10 +243,6 @@ def take_steps(
     waited: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t = 0
-    lowest: cython.Py_ssize_t
-    other: cython.Py_ssize_t
-    group: cython.Py_ssize_t
-    number: cython.longlong
     size: cython.double = 0.0
     leaves: cython.int = 0
     while True:
@@ -295,10 +288,6 @@ def join(
 ) -> cython.void:
     """Take a share of the steps, from when the leader opens them to others until all leave."""
     n: cython.Py_ssize_t = inner.shape[1]
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    row: cython.Py_ssize_t
     look: cython.Py_ssize_t = 0
     shares: cython.longlong = 0
     team.add_word(lines, ARRIVALS, 1)
@@ -325,7 +314,6 @@ def join(
 
 def clear(lines: cython.double[:, ::1], accounts: cython.double[:, ::1]) -> cython.void:
     """Clear all words and the leader's account before others are called to a descent."""
-    k: cython.Py_ssize_t
     for k in range(lines.shape[0]):
         team.store_word(lines, k, 0)
     for k in range(accounts.shape[1]):
@@ -347,10 +335,8 @@ def lead(
     have come, or until PATIENCE steps after the first. With STEPS_ALONE below 0 it does not begin before all have come.
     """
     account: cython.double[::1] = accounts[0]
-    coming: cython.Py_ssize_t
     look: cython.Py_ssize_t = 0
     apart: cython.double = rules[pair_steps.STEPS_ALONE]
-    now: cython.longlong
     then: cython.longlong = team.read_clock()
     ended: cython.int = 0
     while apart < 0.0 and team.load_word(lines, ARRIVALS) < called:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The log marginal likelihood of a Gaussian process on one tile of rows, its slope and its curvatures.
 
 The covariance is C = c P + diag(v) with P = p(s) a radial kernel of the squared distance s in length scales, c its
@@ -58,8 +59,6 @@ def factorise(tile: Tile, amplitude: cython.double, added: cython.double) -> cyt
 
     The profile is one on its diagonal, whatever rounding has made of the distance of a row to itself.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     n: cython.Py_ssize_t = tile.C.shape[0]
     k: cython.Py_ssize_t = tile.Y.shape[0]
     fit: cython.double = 0.0
@@ -124,9 +123,6 @@ def differentiate(tile: Tile, amplitude: cython.double, added: cython.double) ->
 @cython.exceptval(check=False)
 def turn_by_scale(tile: Tile, amplitude: cython.double) -> cython.void:
     """Write C_q a and the slope of one length scale for all columns, which is the last parameter."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     n: cython.Py_ssize_t = tile.C.shape[0]
     k: cython.Py_ssize_t = tile.Y.shape[0]
     total: cython.double = 0.0
@@ -153,7 +149,6 @@ def turn_by_columns(tile: Tile, amplitude: cython.double) -> cython.void:
     and z of the second.
     """
     i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     m: cython.Py_ssize_t
     t: cython.Py_ssize_t
     n: cython.Py_ssize_t = tile.C.shape[0]
@@ -200,10 +195,6 @@ def turn_by_columns(tile: Tile, amplitude: cython.double) -> cython.void:
 @cython.exceptval(check=False)
 def correlate(tile: Tile, k: cython.Py_ssize_t) -> cython.void:
     """Write half the products of L^-1 C_q a between all pairs of parameters."""
-    q: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    total: cython.double
     for q in range(tile.slope.shape[0]):
         for r in range(q + 1):
             total = 0.0

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Forces between all pairs of points of a map, in float64, for the t and the Gaussian kernel."""
 
 import cython
@@ -22,8 +23,6 @@ def _compare(
     weights: cython.double[::1],
 ) -> cython.void:
     """Write u and w of one point against all: (1 + d^2 / a)^-1 and u^((a + 1) / 2), or 1 and exp(-d^2)."""
-    j: cython.Py_ssize_t
-    c: cython.Py_ssize_t
     for j in range(columns.shape[1]):
         near[j] = 0.0
     for c in range(columns.shape[0]):
@@ -67,10 +66,6 @@ def add_forces(
     pull, push : (n, d): sum_j p_ij u_ij (y_i - y_j) and sum_j w_ij u_ij (y_i - y_j), with u and w of `_compare`
     sums : (n, 2): sum_j w_ij, and -sum_j p_ij log w_ij
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    total: cython.double
     with cython.nogil:
         for i in range(first, last):
             _compare(columns, i, freedom, near, weights)
@@ -99,8 +94,6 @@ def add_potentials(
     sums: cython.double[:, ::1],
 ):
     """Write `sums` as in :func:`add_forces`; without affinities, of shape (0, 0), its second column is left alone."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(first, last):
             _compare(columns, i, freedom, near, weights)
@@ -124,7 +117,6 @@ def move_points(
     """Move all points by momentum and gains against `slope`; `rules` (3,): momentum, rate, longest step of a point."""
     i: cython.Py_ssize_t
     c: cython.Py_ssize_t
-    value: cython.double
     length: cython.double
     factor: cython.double
     with cython.nogil:

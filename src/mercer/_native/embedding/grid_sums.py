@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sums over the points of a flat map by a grid: points are spread over nodes by cubic B-splines, and read off so.
 
 Also the attraction along edges, row by row, for maps whose repulsion comes from a grid.
@@ -47,11 +48,6 @@ def spread_points(
     grid: cython.double[:, ::1],
 ):
     """Add one unit for each point to the 16 nodes around it; `scratch` (2, 4), `inverse` one over the spacing."""
-    i: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     with cython.nogil:
         for i in range(places.shape[0]):
             row = _weigh((places[i, 0] - origin[0]) * inverse, scratch[0])
@@ -116,7 +112,6 @@ def attract_rows(
     pull: cython.float[:, ::1],
 ):
     """Write sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2) over the edges of rows `first` to `last`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(first, last):
             map_cells.attract(places, i, ends, weights, starts[i], starts[i + 1], pull[i])

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The nodes of a tree of cells over the points of a map: order of the points, boxes and moments.
 
 The tree is balanced: its leaves hold 16 points that follow one another in `order`, and the nodes are numbered so that a
@@ -19,11 +20,6 @@ def split(
     cut: cython.Py_ssize_t,
 ) -> cython.void:
     """Reorder points `low` to `high`: keys before `cut` are then at most those from it on (Hoare's quickselect)."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    pivot: cython.float
-    key: cython.float
-    point: cython.int
     high -= 1
     while low < high:
         pivot = keys[(low + high) // 2]
@@ -57,12 +53,8 @@ def sort_points(
     order: cython.int[::1],
 ) -> cython.void:
     """Order the points so that leaves are compact: halve each node across its longest side."""
-    node: cython.Py_ssize_t
-    point: cython.Py_ssize_t
     axis: cython.Py_ssize_t
-    best: cython.Py_ssize_t
     low: cython.Py_ssize_t
-    high: cython.Py_ssize_t
     value: cython.float
     least: cython.float
     greatest: cython.float
@@ -147,7 +139,6 @@ def set_reach(
     widening: cython.double,
 ) -> cython.void:
     """Write the squared distance above which a node may be met as a whole; none is above a negative widening."""
-    axis: cython.Py_ssize_t
     side: cython.double = 0.0
     for axis in range(boxes.shape[2]):
         side = max(side, cython.cast(cython.double, boxes[node, 1, axis] - boxes[node, 0, axis]))

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Gradient descent of a map by a team of threads: attraction along edges, repulsion by a tree of cells.
 
 ``map_nodes.py`` describes the tree. Boxes and moments are made anew in each iteration, the order of the points only now
@@ -70,7 +71,6 @@ class MapTree:
 
     def place(self, places: cython.const[cython.float][:, ::1]):
         """Write panels, boxes and moments for these places of the points."""
-        leaf: cython.Py_ssize_t
         with cython.nogil:
             for leaf in range(self.panels.shape[0]):
                 _fill_leaf(self, places, leaf)
@@ -108,9 +108,6 @@ def _meet(
     tree: MapTree, other: MapTree, leaf: cython.Py_ssize_t, push: cython.float[:, ::1], out: cython.float[:, ::1]
 ) -> cython.Py_ssize_t:
     """Write the forces of the points of `other` on those of a leaf; return the number of terms."""
-    axis: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    met: cython.Py_ssize_t
     first: cython.Py_ssize_t = map_cells.width() * leaf
     size: cython.Py_ssize_t = min(map_cells.width(), tree.order.shape[0] - first)
     out[:, :] = 0.0
@@ -130,7 +127,6 @@ def _meet(
 def _write_potential(
     tree: MapTree, leaf: cython.Py_ssize_t, out: cython.float[:, ::1], potential: cython.double[::1]
 ) -> cython.void:
-    lane: cython.Py_ssize_t
     first: cython.Py_ssize_t = map_cells.width() * leaf
     for lane in range(min(map_cells.width(), tree.order.shape[0] - first)):
         potential[tree.order[first + lane]] = out[out.shape[0] - 1, lane]
@@ -149,7 +145,6 @@ def repel(
 
     `push` (n, d) and `potential` (n,) belong to the points of `tree`; `out` (d + 1, 16) is scratch.
     """
-    leaf: cython.Py_ssize_t
     with cython.nogil:
         for leaf in range(first, last):
             _meet(tree, other, leaf, push, out)
@@ -191,7 +186,6 @@ class MapTasks:
 
     def help(self, member: cython.Py_ssize_t):
         """Take items of all tasks as worker thread `member`, until the threads are stopped."""
-        item: cython.Py_ssize_t
         with cython.nogil:
             item = team_items.await_item(self.control, member, _PATIENCE)
             while item >= 0:
@@ -208,8 +202,6 @@ class MapTasks:
 
     def sort(self):
         """Order the points anew and lay them out."""
-        i: cython.Py_ssize_t
-        axis: cython.Py_ssize_t
         with cython.nogil:
             for i in range(self.place.shape[0]):
                 for axis in range(self.place.shape[1]):
@@ -247,7 +239,6 @@ class MapTasks:
     def measure(self) -> cython.double:
         """Return the sum over edges of the weight times log(1 + squared distance), at the present places."""
         items: cython.Py_ssize_t = (self.place.shape[0] + _ROWS - 1) // _ROWS
-        total: cython.double
         with cython.nogil:
             _run(self, _COST, items)
             total = _add_up(self, _LOGARITHMS, items)
@@ -258,7 +249,6 @@ class MapTasks:
 @cython.nogil
 @cython.exceptval(check=False)
 def _add_up(tasks: MapTasks, column: cython.Py_ssize_t, items: cython.Py_ssize_t) -> cython.double:
-    item: cython.Py_ssize_t
     total: cython.double = 0.0
     for item in range(items):
         total += tasks.sums[item, column]
@@ -270,7 +260,6 @@ def _add_up(tasks: MapTasks, column: cython.Py_ssize_t, items: cython.Py_ssize_t
 @cython.exceptval(check=False)
 def _run(tasks: MapTasks, kind: cython.int, items: cython.Py_ssize_t) -> cython.void:
     """Offer a task, take items as the leader, and wait until all are done."""
-    item: cython.Py_ssize_t
     tasks.kind, tasks.items = kind, items
     team.publish(tasks.control, items)
     item = team_items.take_item(tasks.control, items)
@@ -284,8 +273,6 @@ def _run(tasks: MapTasks, kind: cython.int, items: cython.Py_ssize_t) -> cython.
 @cython.exceptval(check=False)
 def _work(tasks: MapTasks, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
     """Do one item of the task: a run of leaves, or of rows."""
-    i: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     terms: cython.Py_ssize_t = 0
     total: cython.double = 0.0
     d: cython.Py_ssize_t = tasks.place.shape[1]
@@ -318,7 +305,6 @@ def _work(tasks: MapTasks, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -
 @cython.exceptval(check=False)
 def _move_leaf(tasks: MapTasks, leaf: cython.Py_ssize_t) -> cython.double:
     """Move the points of a leaf by momentum and gains; return the squared length of their gradient."""
-    i: cython.Py_ssize_t
     row: cython.Py_ssize_t
     axis: cython.Py_ssize_t
     slope: cython.double
@@ -354,7 +340,6 @@ def _move_leaf(tasks: MapTasks, leaf: cython.Py_ssize_t) -> cython.double:
 def _add_logarithms(tasks: MapTasks, row: cython.Py_ssize_t, values: cython.float[::1]) -> cython.double:
     """Return the sum over the edges of a row of the weight times log(1 + squared distance)."""
     edge: cython.Py_ssize_t
-    axis: cython.Py_ssize_t
     first: cython.Py_ssize_t = tasks.starts[row]
     count: cython.Py_ssize_t = tasks.starts[row + 1] - first
     step: cython.float

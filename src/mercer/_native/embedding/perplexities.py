@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Widths of Gaussians by their perplexity: a Newton iteration for each row, kept inside a bracket."""
 
 import cython
@@ -28,9 +29,6 @@ def _weigh(
     moments: cython.double[::1],
 ) -> cython.void:
     """Write w = exp(-beta (square - least)); `moments` get the sum of w, and the mean and variance of -log w."""
-    j: cython.Py_ssize_t
-    total: cython.double
-    mean: cython.double
     for j in range(squares.shape[0]):
         weights[j] = inline.exp(-beta * (squares[j] - least))
     total = inline.sum(weights)
@@ -69,10 +67,7 @@ def match_perplexity(
     turn: cython.int
     least: cython.double
     scale: cython.double
-    low: cython.double
-    high: cython.double
     at: cython.double
-    before: cython.double
     with cython.nogil:
         for i in range(first, last):
             least = squares[i, 0]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Approximate nearest rows by a graph of neighbours: its refinement, and searches along its edges.
 
 A neighbour of a neighbour is likely a neighbour (Dong, Moses and Li, 2011). In one round every row looks at the
@@ -66,8 +67,6 @@ def measure_pair(
     b: cython.Py_ssize_t,
 ) -> cython.double:
     """Return the squared distance of row a of X and row b of Y."""
-    j: cython.Py_ssize_t
-    step: cython.double
     total: cython.double = 0.0
     for j in range(X.shape[1]):
         step = cython.cast(cython.double, X[a, j]) - cython.cast(cython.double, Y[b, j])
@@ -87,7 +86,6 @@ def offer_once(
     row: cython.Py_ssize_t,
 ) -> cython.void:
     """Offer a row to a heap that may hold it already."""
-    j: cython.Py_ssize_t
     if heaps.precedes(square, row, distances[line, 0], indices[line, 0]):
         for j in range(indices.shape[1]):
             if indices[line, j] == row:
@@ -113,13 +111,8 @@ def join_blocks(
     first, stop : the blocks to work on
     distances, indices : (n, k), heaps as `heaps` says
     """
-    block: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    square: cython.double
     with cython.nogil:
         for block in range(first, stop):
             end = min((block + 1) * width, order.shape[0])
@@ -146,8 +139,6 @@ def reverse_edges(
     counts : (n,), zeros; written, the number of edges of each line
     backward, backward_new : (n, r), filled with -1 and 0; written
     """
-    i: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     row: cython.Py_ssize_t
     with cython.nogil:
         for column in range(forward.shape[1]):
@@ -178,14 +169,7 @@ def refine_rows(
     marks : (n,), written; holds no number from `first` + 1 to `stop`
     distances, indices : (n, k), heaps as `heaps` says
     """
-    i: cython.Py_ssize_t
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
-    end: cython.Py_ssize_t
     width: cython.Py_ssize_t = links.forward.shape[1] + links.backward.shape[1]
-    stamp: cython.int
-    new: cython.int
     with cython.nogil:
         for i in range(first, stop):
             # A row is measured once at most for each row: it is marked when it is first met.
@@ -214,7 +198,6 @@ def sort_lines(
     stop: cython.Py_ssize_t,
 ):
     """Sort some heaps: the nearest row first. A sorted line in reverse order is a heap again."""
-    line: cython.Py_ssize_t
     with cython.nogil:
         for line in range(first, stop):
             heaps.sort_line(distances, indices, line)
@@ -229,9 +212,6 @@ def flag_new(
     ----------
     before, after, new : (n, k), (n, s), (n, s)
     """
-    i: cython.Py_ssize_t
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     known: cython.int
     with cython.nogil:
@@ -268,13 +248,8 @@ def search_graph(
     marks : (2, n), zeros; written: which rows were measured, and which were opened
     distances, indices : (b, w), heaps as `heaps` says; written, the nearest row first
     """
-    query: cython.Py_ssize_t
-    p: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    nearest: cython.Py_ssize_t
     least: cython.double = 0.0
     width: cython.Py_ssize_t = links.forward.shape[1] + links.backward.shape[1]
-    stamp: cython.int
     with cython.nogil:
         for query in range(queries.shape[0]):
             stamp = cython.cast(cython.int, query + 1)

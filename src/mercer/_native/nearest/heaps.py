@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Heaps of nearest rows: one line of `distances` and of `indices` (b, k) for each query.
 
 The farthest row, by squared distance and then by index, stands first; the children of place i are 2 i + 1 and 2 i + 2.
@@ -58,8 +59,6 @@ def sort_line(
 ) -> cython.void:
     """Sort a heap: the nearest row first."""
     size: cython.Py_ssize_t = distances.shape[1] - 1
-    square: cython.double
-    row: cython.Py_ssize_t
     while size > 0:
         # The farthest goes behind the heap, and what stood there moves to its place in the rest.
         square = distances[line, size]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Compare queries with all rows and keep the nearest: cheap bounds find candidates, exact distances decide.
 
 Rows lie in panels of 64. A bound on the distance from a query to the rows of a panel leaves out those that are farther
@@ -123,8 +124,6 @@ class Block(Answers):
         d: cython.double = cython.cast(cython.double, self.queries.shape[1])
         x: cython.double = self.norms[query]
         y: cython.double = self.reach
-        root: cython.double
-        limit: cython.double
         if square == INFINITY or x > FAR:
             self.limits[query] = INFINITY
             return
@@ -173,7 +172,6 @@ class ByteBlock(Answers):
         d: cython.double = cython.cast(cython.double, self.queries.shape[1])
         # The computed sum of d squares is right to (d + 2) roundings; 16 more stand for the steps here.
         reach: cython.double = sqrt(square) * self.steps_per_unit * (1.0 + (d + 18.0) * DOUBLE)
-        limit: cython.double
         reach += self.sums[1, query] + self.error
         # |z_x - z_y|^2 <= reach^2 is z_x . z_y - |z_y|^2 / 2 >= (|z_x|^2 - reach^2) / 2, and rows carry z_y + 128.
         limit = 0.5 * (self.sums[0, query] - reach * reach * (1.0 + 4.0 * DOUBLE))
@@ -188,7 +186,6 @@ def offer_four(
     X: cython.const[real][:, ::1], answers: Answers, query: cython.Py_ssize_t, count: cython.Py_ssize_t
 ) -> cython.void:
     """Measure the first `count` of four rows and offer them to the heap of a query; the others may be any rows."""
-    j: cython.Py_ssize_t
     scan.measure_four(X, answers.queries, query, answers.rows, answers.squares)
     for j in range(min(4, count)):
         if answers.rows[j] != answers.own[query]:
@@ -201,7 +198,6 @@ def offer_four(
 def settle(X: cython.const[real][:, ::1], answers: Answers, query: cython.Py_ssize_t) -> cython.void:
     """Measure the candidates that wait, and offer them to the heap; the caller renews the limit."""
     i: cython.Py_ssize_t = 0
-    j: cython.Py_ssize_t
     count: cython.Py_ssize_t = answers.counts[query]
     while i < count:
         for j in range(4):
@@ -229,14 +225,7 @@ def pack_rows(
     panels : (p, d + 1, 64), written; lanes without a row score infinity
     reach : (p,), written: the largest norm in each panel
     """
-    panel: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
-    value: cython.double
-    total: cython.double
-    most: cython.double
     with cython.nogil:
         for panel in range(first, stop):
             most = 0.0
@@ -297,12 +286,6 @@ def search_panels(
     panels, reach : (p, d + 1, 64), (p,), from `pack_rows`
     """
     start: cython.Py_ssize_t = first
-    end: cython.Py_ssize_t
-    panel: cython.Py_ssize_t
-    group: cython.Py_ssize_t
-    query: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    bits: cython.ulonglong
     with cython.nogil:
         while start < stop:
             end = min(start + CHUNK, stop)
@@ -352,13 +335,7 @@ def search_within(
     pairs, found : (c, 2), (c,), written: query and row, and their squared distance; c is at least the number of
         queries times 64 times the number of panels
     """
-    panel: cython.Py_ssize_t
-    group: cython.Py_ssize_t
-    query: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
-    bits: cython.ulonglong
     rows: cython.Py_ssize_t[::1] = block.rows
     squares: cython.double[::1] = block.squares
     with cython.nogil:
@@ -431,16 +408,7 @@ def round_rows(
     starts : (p, 64), written: minus half of the squared norm of the rounded row, rounded up
     errors : (p,), written: the largest length e of a rounding in each panel
     """
-    panel: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    whole: cython.int
     square: cython.int
-    value: cython.double
-    left: cython.double
-    most: cython.double
     inverse: cython.double = 1.0 / step
     with cython.nogil:
         for panel in range(first, stop):
@@ -466,14 +434,7 @@ def round_rows(
 
 def round_queries(block: ByteBlock, shift: cython.const[cython.double][::1]):
     """Fill `packed` and `sums` of a block."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     steps: cython.Py_ssize_t = block.packed.shape[1]
-    value: cython.double
-    whole: cython.double
-    square: cython.double
-    total: cython.double
-    left: cython.double
     inverse: cython.double = 1.0 / block.step
     with cython.nogil:
         for i in range(block.limits.shape[0]):
@@ -510,12 +471,8 @@ def scan_one(
     fast: cython.bint,
 ) -> cython.Py_ssize_t:
     """Write down the candidates of a panel for every query of a block; return how many there are."""
-    group: cython.Py_ssize_t
-    query: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     row: cython.Py_ssize_t
     found: cython.Py_ssize_t = 0
-    bits: cython.ulonglong
     for group in range(block.packed.shape[0]):
         if not byte_lanes.scan_bytes(lines, starts, panel, block.packed, group, block.limits, block.hits, fast):
             continue
@@ -553,10 +510,6 @@ def search_rounded(
     chunks : numbers of chunks of 16 panels, in the order in which queries are compared with them
     slack : a length, in steps, above the rounding of all values before they were clipped
     """
-    c: cython.Py_ssize_t
-    panel: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    query: cython.Py_ssize_t
     measured: cython.Py_ssize_t = 0
     order: cython.const[cython.int][::1] = panels[0]
     lines: cython.const[cython.uchar][:, :, :, ::1] = panels[1]
@@ -583,9 +536,6 @@ def search_rounded(
 
 def search_all(X: cython.const[real][:, ::1], answers: Answers, first: cython.Py_ssize_t, stop: cython.Py_ssize_t):
     """Offer the rows from `first` to `stop` to every query of a block by their exact distances, without panels."""
-    query: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for query in range(answers.queries.shape[0]):
             row = first
@@ -611,8 +561,6 @@ def search_table(
     own : (b,), a row that is not a neighbour of the query, or -1
     distances, indices : (b, k), heaps
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(table.shape[0]):
             for j in range(table.shape[1]):
@@ -622,7 +570,6 @@ def search_table(
 
 def sort_heaps(distances: cython.double[:, ::1], indices: cython.Py_ssize_t[:, ::1]):
     """Sort the heap of each query: the nearest row first."""
-    query: cython.Py_ssize_t
     with cython.nogil:
         for query in range(distances.shape[0]):
             heaps.sort_line(distances, indices, query)

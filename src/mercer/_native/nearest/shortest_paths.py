@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Measure shortest paths in a graph by Dijkstra's method.
 
 Nodes that have been reached wait in a heap in which a node has four children: it is half as deep as one with two, and
@@ -84,7 +85,6 @@ class Waiting:
         while first < self.size:
             stop: cython.Py_ssize_t = first + CHILDREN if first + CHILDREN < self.size else self.size
             best: cython.Py_ssize_t = first
-            child: cython.Py_ssize_t
             for child in range(first + 1, stop):
                 if self.distances[child] < self.distances[best]:
                     best = child
@@ -108,7 +108,6 @@ def search(
     paths: cython.double[::1],
 ) -> cython.void:
     """Write the lengths of the shortest paths from one node."""
-    edge: cython.Py_ssize_t
     paths[:] = INFINITY
     paths[source] = 0.0
     waiting.reach(0.0, source)
@@ -138,7 +137,6 @@ def measure_paths(
     negative. `distances`, `nodes` and `places` (n,) are scratch, `places` all zero. A node that cannot be reached is
     infinitely far.
     """
-    line: cython.Py_ssize_t
     waiting = Waiting(distances, nodes, places)
     with cython.nogil:
         for line in range(paths.shape[0]):

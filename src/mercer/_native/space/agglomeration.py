@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Hierarchies from a square matrix of distances, and the node indices of their merges.
 
 A merge of slots x < y leaves the new cluster in y; the distances to it follow from those to its parts (Lance and
@@ -26,13 +27,11 @@ def join(
     y: cython.Py_ssize_t,
 ) -> cython.void:
     """Merge slot `x` into slot `y`, and compute the distances of the union to all slots (Lance and Williams)."""
-    i: cython.Py_ssize_t
     n: cython.Py_ssize_t = D.shape[0]
     total: cython.double = sizes[x] + sizes[y]
     a: cython.double = sizes[x] / total
     b: cython.double = sizes[y] / total
     gap: cython.double = D[x, y]
-    value: cython.double
     # Complete linkage: max(d_xi, d_yi).
     if linkage == 0:
         for i in range(n):
@@ -83,7 +82,6 @@ def find(
 ) -> cython.Py_ssize_t:
     """Return the slot from `start` on nearest to `x`, the lowest among equals; `nearest` if none is below `best`."""
     i: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     below: cython.int
     while start < D.shape[0]:
         stop = min(start + STRIP, D.shape[0])
@@ -132,7 +130,6 @@ def chain_matrix(
     slot: cython.Py_ssize_t = 0
     nearest: cython.Py_ssize_t = 0
     previous: cython.Py_ssize_t = -1
-    best: cython.double
     with cython.nogil:
         while turn < pairs.shape[0] and searches > 0:
             if length == 0:
@@ -179,7 +176,6 @@ def find_nearest(
     stop: cython.Py_ssize_t,
 ):
     """Write the nearest later slot of each slot from `start` to `stop` to `nearest`, its distance to `bounds`."""
-    x: cython.Py_ssize_t
     with cython.nogil:
         for x in range(start, stop):
             nearest[x] = find(D, absent, x, x + 1, -1, INFINITY)
@@ -196,8 +192,6 @@ def pop_closest(
     bounds: cython.double[::1],
 ) -> cython.Py_ssize_t:
     """Return the slot with the closest later neighbour; raise bounds that are too low on the way."""
-    x: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     while True:
         x = 0
         for i in range(1, bounds.shape[0]):
@@ -230,10 +224,6 @@ def pair_nearest(
     nearest, bounds : (n,), (n,): a slot after each slot, and a lower bound on the distances to all later slots;
         `pop_closest` checks the lowest bound and raises it if no slot attains it
     """
-    turn: cython.Py_ssize_t
-    x: cython.Py_ssize_t
-    y: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     with cython.nogil:
         for turn in range(pairs.shape[0]):
             x = pop_closest(D, absent, nearest, bounds)
@@ -263,11 +253,7 @@ def span_matrix(
     heights: cython.double[::1],
 ) -> cython.Py_ssize_t:
     """Grow a minimum spanning tree as ``points.span_points`` does, from a matrix; its slots get `absent` infinity."""
-    turn: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     slot: cython.Py_ssize_t = first
-    nearest: cython.Py_ssize_t
-    least: cython.double
     with cython.nogil:
         for turn in range(pairs.shape[0]):
             absent[slot] = INFINITY
@@ -315,10 +301,6 @@ def number_merges(
     children : (m, 2), written; the lower number first
     counts : (n + m,), the sizes of the leaves; those of the clusters are written
     """
-    turn: cython.Py_ssize_t
-    left: cython.Py_ssize_t
-    right: cython.Py_ssize_t
-    node: cython.Py_ssize_t
     with cython.nogil:
         for turn in range(pairs.shape[0]):
             left = root(parents, pairs[turn, 0])
@@ -343,10 +325,6 @@ def label_leaves(
     parents : (n,) scratch, -1 everywhere
     labels : (n,), written
     """
-    turn: cython.Py_ssize_t
-    leaf: cython.Py_ssize_t
-    left: cython.Py_ssize_t
-    right: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     with cython.nogil:
         for turn in range(pairs.shape[0]):

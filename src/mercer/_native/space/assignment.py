@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Find the nearest centre of each row, and add up the rows of each cluster as k-means needs it.
 
 The squared distance of a row to a centre is the sum that ``inline.distance_squared`` takes, and a row belongs to the
@@ -87,8 +88,6 @@ def gather(
     tile: real[:, ::1],
 ) -> cython.void:
     """Copy the listed rows, minus `shift`, to the first lines of `tile`."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     row: cython.Py_ssize_t
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -144,9 +143,7 @@ def resolve(
 
     Scores that overflowed are NaN or infinite, and none is within the limit: the index must be valid all the same.
     """
-    j: cython.Py_ssize_t
     label: cython.Py_ssize_t = -1
-    distance: cython.double
     best: cython.double = 0.0
     for j in range(offset.shape[0]):
         # Scores are only used to leave centres out; the distances decide.
@@ -175,17 +172,9 @@ def find_by_products(
     rows: Rows,
 ) -> cython.void:
     """Search for the first `count` rows in ``rows.listed``; row 0 of `X` is row `first` of `rows`."""
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     row: cython.Py_ssize_t
-    index: cython.Py_ssize_t
-    label: cython.Py_ssize_t
     width: cython.Py_ssize_t = tile.shape[0]
-    error: cython.double
-    gap: cython.double
     least: cython.double
-    distance: cython.double
     for index in range((count + width - 1) // width):
         start = index * width
         stop = min(start + width, count)
@@ -228,11 +217,6 @@ def find_by_lanes(
     rows: Rows,
 ) -> cython.void:
     """Search for the first `count` rows in ``rows.listed``; row 0 of `X` is row `first` of `rows`."""
-    start: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    index: cython.Py_ssize_t
     width: cython.Py_ssize_t = panel.shape[1]
     rounding: cython.double = 1.0 - SUM_ROUNDING * (X.shape[1] + 8)
     for index in range((count + width - 1) // width):
@@ -263,11 +247,8 @@ def list_doubtful(
     distance to any other centre; by the triangle inequality that distance falls by at most their drift. half_gap[c] is
     half the distance from c to its nearest other centre.
     """
-    i: cython.Py_ssize_t
     label: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
-    bound: cython.double
-    distance: cython.double
     for i in range(X.shape[0]):
         # Without drifts this is the first pass: every row is listed.
         if rows.drift.shape[0] > 0:
@@ -297,8 +278,6 @@ def add_members(
     sums: cython.double[:, ::1],
 ) -> cython.void:
     """Add each row, times its weight, to its cluster's row of `sums`; then its weight, and its cost."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     label: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     w: cython.double = 1.0
@@ -379,10 +358,6 @@ def assign_by_lanes(
     rows : with ``drift``, labels and bounds are those of the last pass; ``listed`` is (unit,) scratch
     sums : (m, k, d + 2), added to: per block and centre the sum of its rows, their weight, their squared distances
     """
-    block: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    count: cython.Py_ssize_t
     searched: cython.Py_ssize_t = 0
     with cython.nogil:
         for block in range(sums.shape[0]):
@@ -418,10 +393,6 @@ def assign_by_products(
     centres, shift, shifted, offset, tile, products, scores : as in `search_by_products`
     X, unit, rows, sums : as in `assign_by_lanes`
     """
-    block: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    count: cython.Py_ssize_t
     searched: cython.Py_ssize_t = 0
     with cython.nogil:
         for block in range(sums.shape[0]):
@@ -438,7 +409,6 @@ def assign_by_products(
 
 def measure_moves(after: cython.const[real][:, ::1], before: cython.const[real][:, ::1]) -> float:
     """Return the sum over centres of the squared distance from `before` to `after`, both (k, d)."""
-    q: cython.Py_ssize_t
     total: cython.double = 0.0
     with cython.nogil:
         for q in range(after.shape[0]):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sort rows into trees of boxes: each node is cut at the longest side of its box into two children.
 
 Two layouts are built from the same parts. :func:`build` fills leaves of exactly 32 rows, which searches compare in one
@@ -21,9 +22,6 @@ real = cython.fused_type(cython.float, cython.double)
 # Row indices: 32 bits where a tree lives as long as one fit, the platform's size where it is saved with a model.
 index = cython.fused_type(cython.int, cython.Py_ssize_t)
 
-# Columns of `nodes`.
-FIRST_LEAF = cython.declare(cython.Py_ssize_t, 0)
-N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
 # Columns of `bounds`: the first row of a node, and the row after its last.
 BEGIN = cython.declare(cython.Py_ssize_t, 0)
 END = cython.declare(cython.Py_ssize_t, 1)
@@ -39,8 +37,6 @@ def enclose(
     X: cython.const[real][:, ::1], rows: cython.const[index][::1], lower: cython.double[::1], upper: cython.double[::1]
 ) -> cython.void:
     """Write the least and the greatest value of each column over the listed rows."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     value: cython.double
     for j in range(X.shape[1]):
         lower[j] = upper[j] = X[rows[0], j]
@@ -60,9 +56,7 @@ def longest_side(
     inverse: cython.const[cython.double][::1],
 ) -> cython.Py_ssize_t:
     """Return the longest side j of a box, by (upper[j] - lower[j]) * inverse[j]; the lowest among equals."""
-    j: cython.Py_ssize_t
     longest: cython.Py_ssize_t = 0
-    length: cython.double
     greatest: cython.double = -1.0
     for j in range(lower.shape[0]):
         length = (upper[j] - lower[j]) * inverse[j]
@@ -89,10 +83,6 @@ def select(
     """Arrange `rows` so that none before `middle` has a greater value in `column` than any from `middle` on (Hoare)."""
     first: cython.Py_ssize_t = 0
     last: cython.Py_ssize_t = rows.shape[0] - 1
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    row: index
-    pivot: cython.double
     while first < last:
         # The median of three values avoids quadratic time on rows that are sorted already.
         pivot = middle_of_three(X[rows[first], column], X[rows[(first + last) // 2], column], X[rows[last], column])
@@ -124,7 +114,7 @@ def build(
     X: cython.const[real][:, ::1],
     inverse: cython.const[cython.double][::1],
     order: cython.int[::1],
-    nodes: cython.int[:, ::1],
+    nodes: space.Node[::1],
     boxes: cython.double[:, :, ::1],
     root: cython.Py_ssize_t,
     until: cython.Py_ssize_t,
@@ -137,36 +127,32 @@ def build(
     X : (n, d)
     inverse : (d,), one over the unit of each column
     order : (n,), row indices, arranged so that consecutive ones make leaves
-    nodes : (2 m - 1, 2), first leaf and number of leaves of each node; those of `root` are given
+    nodes : (2 m - 1,), first leaf and number of leaves of each node; those of `root` are given
     boxes : (2 m - 1, 2, d), lower and upper corners, written
     stack : (128,) scratch
     """
     top: cython.Py_ssize_t = 1
     node: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    side: cython.Py_ssize_t
-    count: cython.int
     half: cython.int
     with cython.nogil:
         stack[0] = cython.cast(cython.int, root)
         while top > 0:
             top -= 1
             node = stack[top]
-            count = nodes[node, N_LEAVES]
-            begin = space.width() * nodes[node, FIRST_LEAF]
-            end = min(begin + space.width() * count, order.shape[0])
+            count = nodes[node].leaves
+            begin = space.WIDTH * nodes[node].first
+            end = min(begin + space.WIDTH * count, order.shape[0])
             enclose(X, order[begin:end], boxes[node, 0], boxes[node, 1])
             if count == 1:
                 continue
             half = (count + 1) // 2
             side = longest_side(boxes[node, 0], boxes[node, 1], inverse)
-            select(X, side, order[begin:end], space.width() * half)
+            select(X, side, order[begin:end], space.WIDTH * half)
             # A subtree of h leaves has 2 h - 1 nodes: the right child follows the left one and everything below it.
-            nodes[node + 1, FIRST_LEAF] = nodes[node, FIRST_LEAF]
-            nodes[node + 1, N_LEAVES] = half
-            nodes[node + 2 * half, FIRST_LEAF] = nodes[node, FIRST_LEAF] + half
-            nodes[node + 2 * half, N_LEAVES] = count - half
+            nodes[node + 1].first = nodes[node].first
+            nodes[node + 1].leaves = half
+            nodes[node + 2 * half].first = nodes[node].first + half
+            nodes[node + 2 * half].leaves = count - half
             # The left child goes on top, so that nodes are filled in their order; the stack never exceeds the depth of
             # the tree.
             if count - half > until:
@@ -197,11 +183,6 @@ def split(
     lower, upper : (m, d), written
     first, stop : nodes of one level
     """
-    node: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
-    side: cython.Py_ssize_t
     with cython.nogil:
         for node in range(first, stop):
             begin = bounds[node, BEGIN]
@@ -227,14 +208,10 @@ def pack(
     leaves: real[:, :, ::1],
 ):
     """Copy rows to the leaves `first` to `stop`, column by column; pad the last leaf with infinity."""
-    leaf: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     with cython.nogil:
         for leaf in range(first, stop):
-            for j in range(space.width()):
-                i = leaf * space.width() + j
+            for j in range(space.WIDTH):
+                i = leaf * space.WIDTH + j
                 for k in range(X.shape[1]):
                     if i < order.shape[0]:
                         leaves[leaf, k, j] = X[order[i], k]
@@ -242,72 +219,63 @@ def pack(
                         leaves[leaf, k, j] = INFINITY
 
 
-def smallest_values(nodes: cython.const[cython.int][:, ::1], values: cython.const[cython.double][::1],
+def smallest_values(nodes: space.Node[::1], values: cython.const[cython.double][::1],
                     out: cython.double[::1]):  # fmt: skip
     """Write the least value among the rows of each node; `values` is in the order of the tree."""
     node: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    start: cython.Py_ssize_t
     least: cython.double
     with cython.nogil:
         # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
-            if nodes[node, N_LEAVES] == 1:
+            if nodes[node].leaves == 1:
                 # A node with one leaf is a leaf.
-                start = space.width() * nodes[node, FIRST_LEAF]
+                start = space.WIDTH * nodes[node].first
                 least = INFINITY
-                for i in range(start, min(start + space.width(), values.shape[0])):
+                for i in range(start, min(start + space.WIDTH, values.shape[0])):
                     least = values[i] if values[i] < least else least
                 out[node] = least
             else:
-                # The left child has (c + 1) // 2 leaves, so with its subtree it takes 2 ((c + 1) // 2) - 1 nodes.
-                i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                i = space.right_child(nodes, node)
                 out[node] = out[node + 1] if out[node + 1] < out[i] else out[i]
 
 
-def lowest_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const[cython.int][::1],
+def lowest_labels(nodes: space.Node[::1], labels: cython.const[cython.int][::1],
                   out: cython.int[::1]):  # fmt: skip
     """Write the lowest label among the rows of each node; `labels` is in the order of the tree."""
-    node: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    start: cython.Py_ssize_t
     with cython.nogil:
         # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
-            if nodes[node, N_LEAVES] == 1:
-                start = space.width() * nodes[node, FIRST_LEAF]
+            if nodes[node].leaves == 1:
+                start = space.WIDTH * nodes[node].first
                 out[node] = labels[start]
-                for i in range(start + 1, min(start + space.width(), labels.shape[0])):
+                for i in range(start + 1, min(start + space.WIDTH, labels.shape[0])):
                     out[node] = labels[i] if labels[i] < out[node] else out[node]
             else:
-                i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                i = space.right_child(nodes, node)
                 out[node] = out[node + 1] if out[node + 1] < out[i] else out[i]
 
 
-def uniform_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const[cython.int][::1],
+def uniform_labels(nodes: space.Node[::1], labels: cython.const[cython.int][::1],
                    out: cython.int[::1]):  # fmt: skip
     """Write the label that all labelled rows of each node share: MIXED if they differ, UNLABELLED if there is none.
 
     A negative label means that the row has none.
     """
-    node: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    shared: cython.int
     with cython.nogil:
         # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
-            if nodes[node, N_LEAVES] == 1:
-                start = space.width() * nodes[node, FIRST_LEAF]
+            if nodes[node].leaves == 1:
+                start = space.WIDTH * nodes[node].first
                 shared = UNLABELLED
-                for i in range(start, min(start + space.width(), labels.shape[0])):
+                for i in range(start, min(start + space.WIDTH, labels.shape[0])):
                     if labels[i] >= 0 and shared != labels[i]:
                         shared = labels[i] if shared == UNLABELLED else MIXED
                         if shared == MIXED:
                             break
                 out[node] = shared
             else:
-                i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                i = space.right_child(nodes, node)
                 # Nodes without labelled rows do not mix anything.
                 shared = out[node + 1]
                 if shared == UNLABELLED:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Interpolation by polynomials in each cell of a lattice: row weights go to its nodes, values are computed from them.
 
 Each cell has p Chebyshev nodes a side. The share of a row in a node is the product over columns of the node's Lagrange
@@ -19,7 +20,6 @@ def share(
     out: cython.double[::1],
 ) -> cython.void:
     """Write the value at `x` of each node's Lagrange polynomial: one at that node and zero at the others."""
-    a: cython.Py_ssize_t
     at: cython.Py_ssize_t = -1
     total: cython.double = 0.0
     # Barycentric formula: l_a(x) = (w_a / (x - x_a)) / sum_b w_b / (x - x_b).
@@ -71,9 +71,6 @@ def locate(
 @cython.exceptval(check=False)
 def unfold(shares: cython.const[cython.double][:, ::1], out: cython.double[::1]) -> cython.void:
     """Write all products of one share per column, of size p^d, the last column running fastest."""
-    j: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     width: cython.Py_ssize_t = shares.shape[1]
     size: cython.Py_ssize_t = 1
     out[0] = 1.0
@@ -108,9 +105,6 @@ def distribute_weights(
     shares, product : (d, p), (p^d,), scratch
     charges, near : (cells, p^d), (cells,), added to
     """
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
     w: cython.double = 1.0
     with cython.nogil:
         for i in range(X.shape[0]):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sum a radial profile over all rows of a tree, for tiles of nearby points, to a stated error.
 
 ``box_tree.split`` builds the tree; a tile is a box of points at which sums are wanted. A node is not opened if half the
@@ -87,8 +88,6 @@ def profile(
     kind: cython.int, shift: cython.double, square: cython.double[::1], value: cython.double[::1]
 ) -> cython.void:
     """Write the profile at the square roots of `square`; Gaussian and exponential ones times exp(shift)."""
-    j: cython.Py_ssize_t
-    r: cython.double
     if kind == GAUSSIAN:
         for j in range(square.shape[0]):
             value[j] = inline.exp(shift - 0.5 * square[j])
@@ -118,9 +117,6 @@ def profile(
 @cython.exceptval(check=False)
 def slope(kind: cython.int, square: cython.double[::1], value: cython.double[::1]) -> cython.void:
     """Turn the profile k(r) in `value` into -k'(r) / r, and into zero where that is undefined (Gaussian: unchanged)."""
-    j: cython.Py_ssize_t
-    r: cython.double
-    least: cython.double
     for j in range(square.shape[0]):
         r = sqrt(square[j])
         least = r if r > 0.0 else 1.0
@@ -147,8 +143,6 @@ def box_gap(
     tile_upper: cython.const[cython.double][::1],
 ) -> cython.double:
     """Return the least squared distance between the box of a node and a tile."""
-    j: cython.Py_ssize_t
-    step: cython.double
     total: cython.double = 0.0
     for j in range(tile_lower.shape[0]):
         step = max(0.0, max(tree.lower[node, j] - tile_upper[j], tile_lower[j] - tree.upper[node, j])) * tree.inverse[j]
@@ -166,8 +160,6 @@ def box_span(
     tile_upper: cython.const[cython.double][::1],
 ) -> cython.double:
     """Return the greatest squared distance between the box of a node and a tile."""
-    j: cython.Py_ssize_t
-    step: cython.double
     total: cython.double = 0.0
     for j in range(tile_lower.shape[0]):
         step = max(tree.upper[node, j] - tile_lower[j], tile_upper[j] - tree.lower[node, j]) * tree.inverse[j]
@@ -182,8 +174,6 @@ def lay_out(
     X: cython.const[real][:, ::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, panel: cython.double[:, ::1]
 ) -> cython.void:
     """Copy rows to the columns of `panel`, so that one vector loop computes the distances of all to a point."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for i in range(end - begin):
         for j in range(X.shape[1]):
             panel[j, i] = X[begin + i, j]
@@ -199,11 +189,6 @@ def measure(
     square: cython.double[::1],
 ) -> cython.void:
     """Write the squared distance of `point`, in bandwidths, to each column of `panel`."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.double
-    unit: cython.double
-    step: cython.double
     for i in range(square.shape[0]):
         square[i] = 0.0
     for j in range(point.shape[0]):
@@ -246,8 +231,6 @@ def add_leaf(
     sums: cython.double[::1],
 ) -> cython.double:
     """Add the profile summed over the `size` rows in the panel to the sum at each point; return the least sum."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     least: cython.double = 1.7976931348623157e308
     square: cython.double[::1] = tree.scratch[SQUARE, :size]
     value: cython.double[::1] = tree.scratch[VALUE, :size]
@@ -290,17 +273,6 @@ def sum_tiles(
     apart : whether rows equal to a point are left out of its sum
     sums : (m,), written
     """
-    tile: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    node: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    depth: cython.Py_ssize_t
-    half: cython.double
-    least: cython.double
-    surplus: cython.double
     span: cython.double[::1] = tree.scratch[SPAN, :2]
     value: cython.double[::1] = tree.scratch[VALUE, :2]
     with cython.nogil:
@@ -358,10 +330,7 @@ def sum_slopes(
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    node: cython.Py_ssize_t
     begin: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    depth: cython.Py_ssize_t
     total: cython.double
     weighted: cython.bint = tree.weight.shape[0] > 0
     square: cython.double[::1] = tree.scratch[SQUARE]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """DBSCAN on a grid whose cells are so small that all rows of a cell are neighbours.
 
 The cells are sorted by a key whose last axis varies fastest. So the cells within reach of a cell form a few runs of
@@ -48,7 +49,6 @@ def first_from(keys: cython.const[int64_t][::1], key: int64_t) -> int64_t:
     """Return the first cell whose key is at least `key`."""
     low: int64_t = 0
     high: int64_t = keys.shape[0]
-    middle: int64_t
     while low < high:
         middle = (low + high) // 2
         if keys[middle] < key:
@@ -70,8 +70,6 @@ def reach(
     runs: int64_t[:, ::1],
 ) -> cython.void:
     """Write the runs of cells within reach of `cell`; unless `fresh`, `runs` holds those of an earlier cell."""
-    r: cython.Py_ssize_t
-    key: int64_t
     for r in range(offsets.shape[0]):
         key = keys[cell] + offsets[r]
         # The first cell of a call searches; the others move the ends of the runs on.
@@ -93,8 +91,6 @@ def reach(
 @cython.exceptval(check=False)
 def distance(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, j: cython.Py_ssize_t) -> cython.double:
     """Return the squared distance between rows i and j."""
-    k: cython.Py_ssize_t
-    part: cython.double
     total: cython.double = 0.0
     for k in range(Z.shape[0]):
         part = cython.cast(cython.double, Z[k, j]) - cython.cast(cython.double, Z[k, i])
@@ -113,14 +109,10 @@ def count(
     radius: cython.double,
 ) -> cython.Py_ssize_t:
     """Return how many rows from `start` to `stop` are within the radius of row i."""
-    j: cython.Py_ssize_t
     total: cython.Py_ssize_t = 0
     x: cython.double = Z[0, i]
     y: cython.double
     z: cython.double
-    u: cython.double
-    v: cython.double
-    w: cython.double
     # Two and three columns have loops of their own without an inner loop over columns, which vector code can use.
     if Z.shape[0] == 3:
         y = Z[1, i]
@@ -161,14 +153,12 @@ def find_cores(
     weight : (n,), or empty when all are one
     core : (n,), written for the rows of these cells
     """
-    cell: cython.Py_ssize_t
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     r: cython.Py_ssize_t
     begin: cython.Py_ssize_t
     end: cython.Py_ssize_t
     total: cython.double
-    within: cython.double
     weighted: cython.bint = weight.shape[0] > 0
     # Local views: the compiler cannot keep the fields of a record in registers while rows are written.
     keys: cython.const[int64_t][::1] = cells.keys
@@ -221,7 +211,6 @@ def touches(
     radius: cython.double,
 ) -> cython.bint:
     """Return whether a core row from `start` to `stop` is within the radius of row i."""
-    j: cython.Py_ssize_t
     for j in range(start, stop):
         if core[j] and distance(Z, i, j) <= radius:
             return True
@@ -235,8 +224,6 @@ def enclose(
     Z: cython.const[real][:, ::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t, box: cython.double[:, ::1]
 ) -> cython.void:
     """Write the bounding box of the rows from `start` to `stop`."""
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for k in range(Z.shape[0]):
         box[0, k] = Z[k, start]
         box[1, k] = Z[k, start]
@@ -289,12 +276,8 @@ def link_cells(
 
     Cells that are united already need no distance. `cores` marks the cells with a core row; `box`: (2, d) scratch.
     """
-    cell: cython.Py_ssize_t
     other: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    root: cython.int
-    other_root: cython.int
     keys: cython.const[int64_t][::1] = cells.keys
     starts: cython.const[int64_t][::1] = cells.starts
     offsets: cython.const[int64_t][::1] = cells.offsets
@@ -332,9 +315,7 @@ def first_rows(
     lowest: cython.int[::1],
 ):
     """Point each cell in `parent` at its root; write the lowest core row index of each root's cells to `lowest`."""
-    cell: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    root: cython.int
     with cython.nogil:
         for cell in range(parent.shape[0]):
             root = root_of(parent, cython.cast(cython.int, cell))
@@ -359,11 +340,8 @@ def find_borders(
 
     `clusters` holds each cell's label, `none` where it has no core row; a row without a core row in reach gets -1.
     """
-    cell: cython.Py_ssize_t
     other: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    best: cython.int
     keys: cython.const[int64_t][::1] = cells.keys
     starts: cython.const[int64_t][::1] = cells.starts
     offsets: cython.const[int64_t][::1] = cells.offsets

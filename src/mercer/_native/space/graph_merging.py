@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Hierarchies along the edges of a graph: the two closest clusters that an edge joins merge, again and again.
 
 Each cluster has a linked list of its edges. A merge makes a new cluster, with the index after all others, and new edges
@@ -132,7 +133,6 @@ class Edges:
         while first < size:
             stop: cython.Py_ssize_t = first + CHILDREN if first + CHILDREN < size else size
             best: cython.Py_ssize_t = first
-            child: cython.Py_ssize_t
             for child in range(first + 1, stop):
                 if self.precedes(self.keys[child], self.heap[child], self.keys[best], self.heap[best]):
                     best = child
@@ -218,8 +218,6 @@ def unite(
     clusters: Clusters, edges: Edges, linkage: cython.int, a: cython.Py_ssize_t, b: cython.Py_ssize_t, union: cython.int
 ) -> cython.void:
     """Merge clusters `a` and `b` into `union`."""
-    edge: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     start: cython.Py_ssize_t = edges.counts[0]
     m: cython.double = clusters.sizes[a]
     n: cython.double = clusters.sizes[b]
@@ -241,7 +239,6 @@ def unite(
 
 def link_edges(clusters: Clusters, edges: Edges, linkage: cython.int, measure: cython.bint):
     """Make the lists and the heap of all edges; if `measure`, write their lengths by the means of clusters first."""
-    edge: cython.Py_ssize_t
     with cython.nogil:
         for edge in range(edges.counts[0]):
             if measure:

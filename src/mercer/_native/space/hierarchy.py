@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """From edges to the minimum spanning tree, from it to the tree of merges, and to the condensed tree of clusters."""
 
 import cython
@@ -35,7 +36,6 @@ def span_edges(
     parents : (n,), of the trees so far; before the first call each node is its own
     kept : written; it ends when this is full
     """
-    edge: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     with cython.nogil:
         for edge in range(ends.shape[0]):
@@ -62,11 +62,7 @@ def merge_edges(
     merges : (n - 1, 2), written: the two nodes that merge i joins into node n + i
     sizes : (2 n - 1,), written: the rows of each node
     """
-    i: cython.Py_ssize_t
     n: cython.Py_ssize_t = edges.shape[0] + 1
-    left: cython.int
-    right: cython.int
-    node: cython.int
     with cython.nogil:
         for i in range(parent.shape[0]):
             parent[i] = cython.cast(cython.int, i)
@@ -113,10 +109,8 @@ def condense(
     head: cython.Py_ssize_t = 0
     tail: cython.Py_ssize_t = 1
     clusters: cython.Py_ssize_t = 1
-    side: cython.Py_ssize_t
     node: cython.Py_ssize_t
     child: cython.Py_ssize_t
-    level: cython.double
     splits: cython.bint
     with cython.nogil:
         queue[0] = cython.cast(cython.int, 2 * n - 2)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The online self-organising map: each row attracts its nearest unit, and that unit's neighbours on the grid."""
 
 import cython
@@ -38,11 +39,6 @@ def follow_rows(
     centres : (k, d), moved
     """
     i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    winner: cython.Py_ssize_t
-    least: cython.double
     share: cython.double
     with cython.nogil:
         for t in range(order.shape[0]):

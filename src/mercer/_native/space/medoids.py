@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Medoids: the change of the total by each possible swap, and the update after a swap.
 
 `nearest` and `second` are the indices of the two medoids nearest to each row, `near` and `next` their distances; with
@@ -45,7 +46,6 @@ def try_swaps(
     """
     c: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    m: cython.Py_ssize_t
     distance: cython.double
     total: cython.double
     w: cython.double
@@ -112,7 +112,6 @@ def look(
     next: cython.double[::1],
 ) -> cython.void:
     """Find the two nearest medoids of row i, among equals those of the lowest index."""
-    m: cython.Py_ssize_t
     nearest[i] = 0
     near[i] = table[0, i]
     second[i] = -1
@@ -139,7 +138,6 @@ def find_two(
     loss: cython.double[::1],
 ) -> cython.double:
     """Find the two medoids nearest to each row from `table`, (k, n) distances; write `loss` and return the total."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(table.shape[1]):
             look(table, i, nearest, second, near, next)
@@ -156,8 +154,6 @@ def add_up(
     loss: cython.double[::1],
 ) -> cython.double:
     """Write the loss of removing each medoid, sum of w (next - near) over its rows; return the total, sum of w near."""
-    i: cython.Py_ssize_t
-    w: cython.double
     total: cython.double = 0.0
     with cython.nogil:
         for i in range(loss.shape[0]):
@@ -183,7 +179,6 @@ def replace(
     loss: cython.double[::1],
 ) -> cython.double:
     """Replace a medoid by the row with these `distances`; update all other arguments but `weight`; return the total."""
-    i: cython.Py_ssize_t
     distance: cython.double
     with cython.nogil:
         for i in range(table.shape[1]):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Distances from one point to many, and the two hierarchies that need nothing else: Ward and single linkage.
 
 Points lie in panels of lanes, (panels, d, lanes): feature j of a panel's points is contiguous, so that vector code adds
@@ -34,11 +35,7 @@ def measure(
     scratch : (w,)
     out : (b, n), where n points are packed
     """
-    i: cython.Py_ssize_t
-    panel: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     width: cython.Py_ssize_t = panels.shape[2]
-    count: cython.Py_ssize_t
     with cython.nogil:
         # Panels outside, points inside: a panel stays in the cache for all points.
         for panel in range(panels.shape[0]):
@@ -58,7 +55,6 @@ def measure(
 def read_point(
     panels: cython.const[cython.double][:, :, ::1], slot: cython.Py_ssize_t, point: cython.double[::1]
 ) -> cython.void:
-    j: cython.Py_ssize_t
     for j in range(point.shape[0]):
         point[j] = panels[slot // panels.shape[2], j, slot % panels.shape[2]]
 
@@ -69,7 +65,6 @@ def read_point(
 def write_point(
     panels: cython.double[:, :, ::1], slot: cython.Py_ssize_t, point: cython.const[cython.double][::1]
 ) -> cython.void:
-    j: cython.Py_ssize_t
     for j in range(point.shape[0]):
         panels[slot // panels.shape[2], j, slot % panels.shape[2]] = point[j]
 
@@ -78,7 +73,6 @@ def write_point(
 @cython.nogil
 @cython.exceptval(check=False)
 def erase_point(panels: cython.double[:, :, ::1], slot: cython.Py_ssize_t) -> cython.void:
-    j: cython.Py_ssize_t
     for j in range(panels.shape[1]):
         panels[slot // panels.shape[2], j, slot % panels.shape[2]] = INFINITY
 
@@ -106,14 +100,8 @@ def span_points(
     point, scratch : (d,), (w,)
     pairs, heights : (t, 2), (t,), written
     """
-    turn: cython.Py_ssize_t
-    panel: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     width: cython.Py_ssize_t = panels.shape[2]
     slot: cython.Py_ssize_t = first
-    nearest: cython.Py_ssize_t
-    least: cython.double
-    start: cython.Py_ssize_t
     with cython.nogil:
         for turn in range(pairs.shape[0]):
             read_point(panels, slot, point)
@@ -153,16 +141,11 @@ def find_ward(
     least: cython.double[::1],
 ) -> cython.Py_ssize_t:
     """Return the cluster of least Ward cost with `slot`, among equals `previous`, then the lowest; write the cost."""
-    j: cython.Py_ssize_t
-    panel: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    start: cython.Py_ssize_t
     width: cython.Py_ssize_t = panels.shape[2]
     nearest: cython.Py_ssize_t = previous
     size: cython.double = sizes[slot]
     best: cython.double = INFINITY
     total: cython.double = 0.0
-    cost: cython.double
     read_point(panels, slot, point)
     # Ward's cost of a merge, the growth of the sum of squares: |a - b|^2 n m / (n + m). The previous slot comes first,
     # so
@@ -221,11 +204,9 @@ def chain_points(
     length : of the chain that is left
     """
     turn: cython.Py_ssize_t = 0
-    j: cython.Py_ssize_t
     slot: cython.Py_ssize_t = 0
     nearest: cython.Py_ssize_t = 0
     previous: cython.Py_ssize_t = -1
-    total: cython.double
     point: cython.double[::1] = ends[0]
     other: cython.double[::1] = ends[1]
     with cython.nogil:

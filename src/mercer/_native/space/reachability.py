@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Minimum spanning trees of mutual reachability: Boruvka's rounds over a tree of boxes, and Prim's algorithm.
 
 The mutual reachability of two rows is the largest of their core distances and their distance over alpha; all functions
@@ -18,9 +19,6 @@ else:
 
 real = cython.fused_type(cython.float, cython.double)
 
-# Columns of `nodes`.
-FIRST_LEAF = cython.declare(cython.Py_ssize_t, 0)
-N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
 # Values of `uniform`: the rows belong to several components; there are no rows.
 MIXED = cython.declare(cython.int, -1)
 UNLABELLED = cython.declare(cython.int, -2)
@@ -35,7 +33,7 @@ class Search:
 
     Parameters
     ----------
-    nodes, boxes, order : (2 m - 1, 2), (2 m - 1, 2, d), (n,): the tree and the row index at each position
+    nodes, boxes, order : (2 m - 1,), (2 m - 1, 2, d), (n,): the tree and the row index at each position
     core, least_core : (n,), (2 m - 1,): squared core distances by position, and the least of each node
     labels, uniform : (n,), (2 m - 1,): components by position, and the one that all rows of a node share, or MIXED
     limits, partner, weight : (n,): by position, the weight above which no edge is wanted, negative where none is; the
@@ -44,7 +42,7 @@ class Search:
     scale : one over alpha squared
     """
 
-    nodes: cython.const[cython.int][:, ::1]
+    nodes: space.Node[::1]
     boxes: cython.const[cython.double][:, :, ::1]
     order: cython.const[cython.int][::1]
     core: cython.const[cython.double][::1]
@@ -99,7 +97,7 @@ class Search:
                 or (shared >= 0 and self.uniform[node] == shared)
             ):
                 self.top -= 1
-            elif self.nodes[node, N_LEAVES] > 1:
+            elif self.nodes[node].leaves > 1:
                 self.top = space.descend(self.boxes, self.nodes, self.box, self.top, self.stack, self.gaps)
             else:
                 self.top -= 1
@@ -113,11 +111,9 @@ class Search:
 @cython.exceptval(check=False)
 def take_lightest(search: Search, node: cython.Py_ssize_t, p: cython.Py_ssize_t) -> cython.void:
     """Keep the least edge from position `p` to another component in a leaf; ``search.near`` holds its distances."""
-    j: cython.Py_ssize_t
-    q: cython.Py_ssize_t = search.nodes[node, FIRST_LEAF] * space.width()
+    q: cython.Py_ssize_t = search.nodes[node].first * space.WIDTH
     n: cython.Py_ssize_t = search.labels.shape[0]
-    value: cython.double
-    for j in range(space.width()):
+    for j in range(space.WIDTH):
         if q + j >= n or search.labels[q + j] == search.labels[p]:
             continue
         # The weight of an edge is the largest of the scaled distance and both core distances.
@@ -151,16 +147,9 @@ def lightest_edges(
     search : ``partner``, the other row's position, and ``weight``, that of the edge, are written; or -1 and a weight
         below which the row has no edge to another component
     """
-    p: cython.Py_ssize_t
     start: cython.Py_ssize_t = first
-    stop: cython.Py_ssize_t
-    node: cython.Py_ssize_t
-    shared: cython.int
     carried: cython.int = -1
     carried_limit: cython.double = INFINITY
-    limit: cython.double
-    bound: cython.double
-    value: cython.double
     with cython.nogil:
         while start < first + rows.shape[0]:
             stop = min(start + group, first + rows.shape[0])
@@ -194,7 +183,7 @@ def lightest_edges(
                         and search.uniform[node] != search.labels[p]
                         and space.point_gap(search.boxes, node, rows[p - first]) * search.scale <= value
                         and space.leaf_distances(
-                            leaves, search.nodes[node, FIRST_LEAF], rows[p - first],
+                            leaves, search.nodes[node].first, rows[p - first],
                             value / search.scale * ROUNDING, search.near,
                         )
                     ):  # fmt: skip
@@ -247,10 +236,6 @@ def join(
     edges, lengths : (n - 1, 2), (n - 1,), added to from `n_edges` on
     parent : (n,) scratch, a forest of components whose roots represent the joined components
     """
-    p: cython.Py_ssize_t
-    label: cython.int
-    root: cython.int
-    other: cython.int
     with cython.nogil:
         for p in range(labels.shape[0]):
             best[p] = -1
@@ -299,9 +284,7 @@ def visit(
     Distances are not squared here. `source` and `weight` hold each row's lightest edge to the tree; `visited` marks the
     rows in the tree.
     """
-    j: cython.Py_ssize_t
     best: cython.Py_ssize_t = -1
-    value: cython.double
     with cython.nogil:
         visited[current] = 1
         for j in range(core.shape[0]):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The passes of k-means++: each row's distance to its nearest centre, with and without candidates."""
 
 import cython
@@ -20,9 +21,6 @@ def lower_block(
     closest: cython.double[::1],
 ) -> cython.double:
     """Lower `closest` to the squared distance of each row to the nearest centre; return its weighted sum."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    distance: cython.double
     total: cython.double = 0.0
     for i in range(X.shape[0]):
         # Several new centres may come at once; `closest` already holds the distance to all centres before.
@@ -50,13 +48,8 @@ def judge_block(
 ) -> cython.void:
     """Add to `totals`, per candidate, the weighted sum of min(closest, distance to the candidate)."""
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     width: cython.Py_ssize_t = tile.shape[0]
-    own: cython.double
     w: cython.double = 1.0
-    distance: cython.double
     for j in range(candidates.shape[0]):
         norms[j] = inline.dot(candidates[j], candidates[j])
     while start < X.shape[0]:
@@ -95,9 +88,6 @@ def keep_nearest(
     closest : (n,), lowered
     totals : (m,), written
     """
-    block: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     with cython.nogil:
         for block in range(totals.shape[0]):
             start = block * unit
@@ -129,9 +119,6 @@ def try_candidates(
     tile, products : (t, d), (c, t) scratch; t divides `unit`
     totals : (m, c), added to
     """
-    block: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     with cython.nogil:
         for block in range(totals.shape[0]):
             start = block * unit

@@ -15,9 +15,9 @@ from mercer._native.nearest import pair_lists
 from mercer._solver.neighbours.byte_panels import BytePanels, are_bytes_fast
 from mercer._solver.neighbours.panels import RowPanels, empty_heaps
 from mercer._solver.neighbours.space_tree import SpaceTree
-from mercer._solver.neighbours.tree_search import TreeSearch
 from mercer._source.memory import require_memory
-from mercer._types import Array
+from mercer._source.namespace import is_sparse_matrix
+from mercer._types import Array, Rows
 
 # Nanoseconds of one core at AVX-512, measured on 100 000 rows of 3 to 60 columns; only their ratios matter.
 # A pair of a query and a row in a panel: per column.
@@ -64,20 +64,26 @@ class RowSearch:
         Changes no result.
     subject : str
         The name of the estimator, for memory forecasts.
+    squares : bool, default=False
+        Whether distances are squared.
     """
 
-    def __init__(self, rows: Array, *, method: str = "auto", threads: int = 1, subject: str = "nearest_rows") -> None:
+    def __init__(
+        self, rows: Array, *, method: str = "auto", threads: int = 1, subject: str = "nearest_rows",
+        squares: bool = False,
+    ) -> None:  # fmt: skip
         self.rows, self.method, self.threads, self.subject = rows, method, threads, subject
+        self.squares = squares
         self.panels = RowPanels(rows, threads, subject)
         self.bytes = BytePanels(rows, threads, subject, self._order)
         self.n, self.d = rows.shape
 
     @cached_property
-    def tree(self) -> TreeSearch:
+    def tree(self) -> SpaceTree:
         """The rows in a tree of boxes."""
-        return TreeSearch(SpaceTree(self.rows, self.threads, self.subject))
+        return SpaceTree(self.rows, self.threads, self.subject)
 
-    def nearest(self, queries: Array, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
+    def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
         """Return the distances to the k nearest rows of each query, (m, k), and the indices of these rows.
 
         Neighbours are in the order of rising distance; of equal distances the row with the lower index comes first.
@@ -96,10 +102,11 @@ class RowSearch:
             self.panels.nearest_of_few(_as_double(queries), own, distances, indices)
         else:
             self._compare_all(queries, own, distances, indices)
-        return np.sqrt(distances, out=distances), indices
+        np.sqrt(distances, out=distances)
+        return distances**2 if self.squares else distances, indices
 
     def within(
-        self, queries: Array, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
+        self, queries: Rows, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
     ) -> tuple[Array, Array, Array]:
         """Return the rows within `radius` of each query as lists one after the other: starts, indices, distances.
 
@@ -107,11 +114,13 @@ class RowSearch:
         index).
         """
         queries, own = _prepare(queries, leave_out_self)
+        radius = float(np.sqrt(radius)) if self.squares else radius
         search = self.tree if self._places(queries, min(self.n, _WIDTH)) is not None else self.panels
         lists = PairLists(self.subject)
         search.within(queries if search is self.tree else _as_double(queries), own, _square(radius), lists.append)
         starts, indices, squares = lists.join(len(queries), by_distance)
-        return starts, indices, np.sqrt(squares)
+        distances = np.sqrt(squares)
+        return starts, indices, distances**2 if self.squares else distances
 
     def _is_direct(self, m: int) -> bool:
         """Return whether packing rows into panels would take longer than it saves for `m` queries."""
@@ -123,7 +132,7 @@ class RowSearch:
 
     def _order(self) -> Array:
         """Return the rows in the order of a tree, (n,) of int32: neighbours side by side."""
-        tree = self.tree.tree if "tree" in self.__dict__ else SpaceTree(self.rows, self.threads, "", pack=False)
+        tree = self.tree if "tree" in self.__dict__ else SpaceTree(self.rows, self.threads, "", pack=False)
         return tree.order
 
     def _compare_all(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
@@ -277,7 +286,13 @@ def rows_within(
     return search.within(queries, radius, leave_out_self=leave_out_self, by_distance=by_distance)
 
 
-def _prepare(queries: Array, leave_out_self: bool) -> tuple[Array, Array]:
+def densify(rows: Rows) -> Array:
+    """Return rows as a dense array."""
+    return rows.toarray() if is_sparse_matrix(rows) else rows
+
+
+def _prepare(queries: Rows, leave_out_self: bool) -> tuple[Array, Array]:
+    queries = densify(queries)
     m = len(queries)
     return queries, np.arange(m) if leave_out_self else np.full(m, -1)
 

@@ -16,8 +16,7 @@ from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer._stored import Stored, integers, numbers, texts
 from mercer._types import Array
-from mercer.cluster._density.core_search import core_search
-from mercer.cluster._density.dbscan_search import cluster_rows, search_used
+from mercer.cluster._density.dbscan_search import cluster_rows, core_search, search_used
 from mercer.cluster._density.precomputed import check_distances
 
 

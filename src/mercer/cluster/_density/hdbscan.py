@@ -37,14 +37,14 @@ from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.hdbscan_search import (
     MISSING,
+    JoinSearch,
     build_linkage,
     check_sizes,
     finite_rows,
     row_states,
     search_used,
 )
-from mercer.cluster._density.join_search import JoinSearch
-from mercer.cluster._hierarchy.soundness import check_linkage
+from mercer.cluster._hierarchy.tree import check_linkage
 from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ModelFileError
 

@@ -51,7 +51,7 @@ class GaussianDensity:
         def work(run: int) -> None:
             part = slice(run * _RUN, (run + 1) * _RUN)
             box_search.climb(
-                np.ascontiguousarray(rows[part], np.float64), group, self.tree.leaves, self.tree.walk(), self.placed,
+                np.ascontiguousarray(rows[part], np.float64), self.tree.leaves, self.tree.walk(group), self.placed,
                 # exp(-|x - y|^2 / (2 h^2)), and rows beyond the cut are left out.
                 0.5 / self.bandwidth**2, _CUT * self.bandwidth**2, np.empty((group, self.tree.d + 1, WIDTH)),
                 sums[part], means[part],

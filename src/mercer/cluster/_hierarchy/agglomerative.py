@@ -1,11 +1,13 @@
 """Agglomerative clustering."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Memory
+from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_memory
 
 from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
@@ -13,17 +15,68 @@ from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Text, parameter
 from mercer._solver import Solver
-from mercer._source import Source
+from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._stored import Stored, floats, integers, numbers, size
 from mercer._types import Array
-from mercer.cluster._distances import check_distances
+from mercer.cluster._distances import check_distances, measure_metric, metric_options
 from mercer.cluster._hierarchy.constrained import Graph, merge_graph
 from mercer.cluster._hierarchy.linkage import METHODS, merging
 from mercer.cluster._hierarchy.merging import SQUARED, Merges, run_alone, yield_steps
-from mercer.cluster._hierarchy.nearest_cluster import NearestCluster
 from mercer.cluster._hierarchy.tree import Tree
 from mercer.errors import DataError, ModelFileError, ParameterError
+
+# Distances held at a time: 16 MiB.
+_TILE = 2**21
+
+
+@dataclass(frozen=True, eq=False)
+class NearestCluster:
+    """The cluster at the least linkage distance from each row of a block; among equals the lowest.
+
+    `exemplars` are the means of the clusters for linkages by means (`labels` is None then), the rows of the fit for
+    linkages by pairs, and None if a block holds the distances to the rows of the fit.
+    """
+
+    linkage: str
+    metric: Any
+    exemplars: Any
+    labels: Any
+    sizes: Array
+
+    def __call__(self, block: Block) -> Array:
+        X = block.dense()
+        if self.labels is None:
+            return self._by_means(X)
+        rows = max(1, _TILE // len(self.labels))
+        return np.concatenate([self._by_pairs(X[start : start + rows]) for start in range(0, len(X), rows)])
+
+    def _by_means(self, X: Array) -> Array:
+        gaps = cdist(X, self.exemplars, "sqeuclidean")
+        # Ward's height of a merge with one row: 2 n / (n + 1) |x - mean|^2.
+        if self.linkage == "ward":
+            gaps *= self.sizes / (self.sizes + 1)
+        return np.argmin(gaps, axis=1)
+
+    def _by_pairs(self, X: Array) -> Array:
+        distances = X if self.exemplars is None else self._measure(X)
+        if self.linkage == "single":
+            # Among equally near rows the lowest label wins.
+            nearest = distances == np.min(distances, axis=1)[:, None]
+            return np.min(np.where(nearest, self.labels, len(self.sizes)), axis=1)
+        order = np.argsort(self.labels, kind="stable")
+        # Rows sorted by label: one reduction over runs gives the linkage to every cluster.
+        starts = np.searchsorted(self.labels[order], np.arange(len(self.sizes)))
+        reach = np.maximum if self.linkage == "complete" else np.add
+        linked = reach.reduceat(distances[:, order], starts, axis=1)
+        return np.argmin(linked / self.sizes if reach is np.add else linked, axis=1)
+
+    def _measure(self, X: Array) -> Array:
+        if callable(self.metric):
+            both = np.concatenate([X, self.exemplars])
+            return np.asarray(self.metric(both))[: len(X), len(X) :]
+        options = metric_options(self.exemplars, self.metric, None)
+        return measure_metric("AgglomerativeClustering", X, self.exemplars, self.metric, options)
 
 
 class AgglomerativeClustering(ClusterMixin, LimitedEstimator):

@@ -14,7 +14,7 @@ from mercer._base.validation import check_weight
 from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer._types import Array
-from mercer.cluster._distances import check_distances
+from mercer.cluster._distances import check_distances, safe_scale, square_matrix
 from mercer.cluster._hierarchy.merging import (
     SQUARED,
     Merges,
@@ -26,7 +26,6 @@ from mercer.cluster._hierarchy.merging import (
     yield_steps,
 )
 from mercer.cluster._hierarchy.tree import Tree, widest_gap
-from mercer.cluster._packed_points import safe_scale, square_matrix
 from mercer.errors import DataError
 
 # Weights from here to its inverse are used as they are: products of three of them neither overflow nor vanish.

@@ -14,7 +14,7 @@ from mercer._native.space import agglomeration, points
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._types import Array
-from mercer.cluster._packed_points import LANES, pack_points, unpack_points
+from mercer.cluster._distances import LANES, pack_points, unpack_points
 
 # The indices that the native code uses.
 LINKAGES = {"complete": 0, "average": 1, "weighted": 2, "ward": 3, "centroid": 4, "median": 5}

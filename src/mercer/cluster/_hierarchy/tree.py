@@ -8,7 +8,7 @@ import numpy as np
 from mercer._native.space import agglomeration
 from mercer._types import Array
 from mercer.cluster._hierarchy.merging import Merges
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 
 @dataclass(frozen=True)
@@ -96,3 +96,20 @@ def widest_gap(heights: Array) -> int:
     gaps = np.diff(rising)
     # A gap before merge i leaves n - i clusters; the last of equal gaps has the fewest.
     return int(len(gaps) - (len(gaps) - 1 - np.argmax(gaps[::-1])) + 1)
+
+
+def check_linkage(subject: str, linkage: Array) -> None:
+    """Raise ModelFileError unless merge i joins two clusters made before it, each used once, at a height that is known.
+
+    Clusters below n are rows, and n + i is the cluster that merge i made.
+    """
+    n = len(linkage) + 1
+    children = linkage[:, :2]
+    valid = bool(np.isfinite(children).all()) and not np.isnan(linkage).any() and bool((children >= 0).all())
+    if valid:
+        # Merge i may use rows and the clusters of merges before it.
+        valid = bool((children < n + np.arange(n - 1)[:, None]).all() and (children == np.floor(children)).all())
+        valid = valid and len(np.unique(children)) == children.size
+        valid = valid and bool((linkage[:, 3] >= 0).all() and (linkage[:, 3] <= n).all())
+    if not valid:
+        raise ModelFileError(f"{subject} must join two earlier clusters a merge, each once; the file's does not.")

@@ -11,9 +11,10 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.assignment import Assignment, AssignmentSums, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.lloyd import measure_shift
-from mercer._source import Source
-from mercer._statistic import Moments
+from mercer._source import Block, Source
+from mercer._statistic import Moments, Statistic, Sums
 from mercer._types import Array
+from mercer.cluster._centres.centre_model import Lengths
 from mercer.cluster._map.grid import Grid
 
 _STATEMENT = (
@@ -178,3 +179,34 @@ class BatchMap:
 
 def _certify(shift: float, tolerance: float) -> Certificate:
     return Certificate.of("fixed point", shift, tolerance, _STATEMENT)
+
+
+@dataclass(frozen=True)
+class MapErrorSums(Sums):
+    """Weight of the rows, weight of those whose two nearest units are no neighbours, sum of distances to winners."""
+
+    weight: Any
+    torn: Any
+    distance: Any
+
+
+@dataclass(frozen=True)
+class MapErrors(Statistic):
+    """Per row, the distance to its winner, and whether the second nearest unit is a neighbour of it."""
+
+    centres: Centres
+    neighbours: Array
+
+    def of(self, block: Block) -> MapErrorSums:
+        xp = block.xp
+        lengths = Lengths(self.centres)(block)
+        k = lengths.shape[1]
+        first = xp.argmin(lengths, axis=1)
+        nearest = xp.min(lengths, axis=1)
+        # The second-best unit: the winner is set to infinity first.
+        others = xp.where(xp.arange(k, device=block.device)[None, :] == first[:, None], xp.inf, lengths)
+        second = xp.argmin(others, axis=1)
+        together = xp.take(xp.reshape(self.neighbours, (-1,)), first * k + second)
+        torn = xp.astype(xp.logical_not(together), block.wide)
+        distance = xp.astype(nearest, block.wide)
+        return MapErrorSums(block.total_weight(), xp.sum(block.weigh(torn)), xp.sum(block.weigh(distance)))

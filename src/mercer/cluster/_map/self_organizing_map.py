@@ -21,8 +21,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._stored import Stored, floats, integers, numbers
 from mercer.cluster._centres.centre_model import CentreModel
-from mercer.cluster._map.batch import BatchMap, MapState, Narrowing, principal_plane
-from mercer.cluster._map.errors import MapErrors, MapErrorSums
+from mercer.cluster._map.batch import BatchMap, MapErrors, MapErrorSums, MapState, Narrowing, principal_plane
 from mercer.cluster._map.grid import Grid
 from mercer.cluster._map.online import OnlineMap
 from mercer.errors import DataError

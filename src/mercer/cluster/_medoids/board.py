@@ -9,7 +9,7 @@ from mercer._native.space import medoids as native
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.cluster._row_distances import RowDistances
+from mercer.cluster._distances import RowDistances
 
 # Distances in one work item: a quarter of a millisecond of search.
 _ITEM = 2**18

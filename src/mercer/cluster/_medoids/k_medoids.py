@@ -15,10 +15,9 @@ from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
-from mercer.cluster._distances import check_distances
+from mercer.cluster._distances import check_distances, open_distances
 from mercer.cluster._medoids.board import Board
 from mercer.cluster._medoids.swaps import MedoidSearch, MedoidState
-from mercer.cluster._row_distances import open_distances
 from mercer.errors import DataError, ParameterError
 
 _DRAWN = "first medoids are drawn: weights are repetitions in distribution, and exactly with init='build' or given rows"

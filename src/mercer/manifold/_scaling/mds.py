@@ -20,8 +20,15 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._scaling.classical import ClassicalMDS, Parameters
 from mercer.manifold._scaling.dissimilarities import check_dissimilarities, compute_dissimilarities
-from mercer.manifold._scaling.placement import follow_order, place_points
-from mercer.manifold._scaling.smacof import ScalingState, Stress, certify, majorise, measure_stress
+from mercer.manifold._scaling.smacof import (
+    ScalingState,
+    Stress,
+    certify,
+    follow_order,
+    majorise,
+    measure_stress,
+    place_points,
+)
 
 
 class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

@@ -16,8 +16,7 @@ from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.errors import UnsupportedError
-from mercer.manifold._tsne._device.affinities import check_device, find_affinities_there
-from mercer.manifold._tsne._device.opening import open_engine
+from mercer.manifold._tsne._device.affinities import check_device, find_affinities_there, open_engine
 from mercer.manifold._tsne.affinities import (
     Affinities,
     count_neighbours,

@@ -2,6 +2,6 @@
 
 A *program* is the dual problem: one coefficient per row, bounds, one or two equality constraints. ``machines`` solves
 one program per pair of classes; ``block_descent`` and ``team_descent`` work on sets of rows, ``textbook_smo`` and
-``working_set_qp`` are the methods of the lecture notes, ``device_gram`` runs on a GPU. Kernel values come from
+``working_set_qp`` are the methods of the lecture notes, ``device_gram`` computes on a GPU. Kernel values come from
 ``gram_rows``, whatever holds the rows.
 """

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._native.dual import dual_choice
 from mercer._native.dual import pair_descent as native
 from mercer._types import Array
-from mercer.svm._dual.gram_rows import KernelRows, Square
+from mercer.svm._dual.gram_rows import Gram, Square
 from mercer.svm._dual.program import DualProgram
 
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows,
@@ -84,7 +84,7 @@ class BlockDescent:
     """
 
     program: DualProgram
-    gram: KernelRows
+    gram: Gram
     settings: Settings
     dtype: Any
     b: Array
@@ -109,7 +109,8 @@ class BlockDescent:
     @property
     def size(self) -> int:
         """Rows of a working set: the free ones and a quarter more, if the cache has room; all rows if they are few."""
-        n, m, usual, bound = len(self.program), len(self.active), self.gram.set_size, self._largest_set
+        n, m, bound = len(self.program), len(self.active), self._largest_set
+        usual = self.gram.count_set(self.dtype, len(self.program.groups))
         usual = usual if n >= 4 * usual else usual // 2
         wanted = max(_GROWTH * n**0.5, usual)
         wanted = max(wanted, min(_MARGIN * self.free, wanted * self.rounds / _RAMP))
@@ -120,7 +121,7 @@ class BlockDescent:
     def _largest_set(self) -> int:
         """Most rows whose square fits its share of the cache; sets on a device do not grow."""
         most = (_SQUARE_SHARE * self.settings.cache_bytes / np.dtype(self.dtype).itemsize) ** 0.5
-        return 0 if self.gram.holds_squares else int(most) // _MULTIPLE * _MULTIPLE
+        return 0 if self.gram.on_device else int(most) // _MULTIPLE * _MULTIPLE
 
     def violation(self) -> float:
         """Return the largest violation among the rows that take part."""
@@ -145,7 +146,7 @@ class BlockDescent:
         Most rounds change fewer coefficients than that.
         """
         capacity = self._room_for_rows() // (np.dtype(self.dtype).itemsize * len(self.active))
-        if not self.gram.keeps_rows or len(self.active) <= self.size or capacity < self.size // 2:
+        if self.gram.on_device or len(self.active) <= self.size or capacity < self.size // 2:
             return None
         return self.gram.make_table(self.part.rows, capacity, self.dtype)
 
@@ -166,7 +167,7 @@ class BlockDescent:
         share = SHARE if len(chosen) < len(self.active) else 0.0
         # The small program need not be solved more exactly than the whole one will be soon.
         goal = max(share * violation, 0.5 * self.settings.tol)
-        most = min(most, _STEPS if self.gram.holds_squares else _TOUCHED // len(chosen))
+        most = min(most, _STEPS if self.gram.on_device else _TOUCHED // len(chosen))
         steps = self._solve_set(small, self.part.rows[chosen], goal, most, at, *inner)
         change = at - before
         # Only rows whose coefficient has moved change the slopes.
@@ -205,6 +206,9 @@ class BlockDescent:
         fall: Array,
     ) -> int:
         """Solve the program of a working set, in place; return the number of steps."""
+        taken = self.gram.descend(program, rows, self.dtype, goal, most, b, slope, rise, fall)
+        if taken is not None:
+            return taken
         K = self._make_square(rows)
         steps = descend(program, Square.whole(K), goal, most, b, slope, rise, fall, np.empty(2))
         self.gram.return_memory(K)
@@ -292,7 +296,7 @@ def find_stuck(program: DualProgram, slope: Array, rise: Array, fall: Array) -> 
     return stuck
 
 
-def compute_slopes(program: DualProgram, gram: KernelRows, b: Array, dtype: Any) -> Array:
+def compute_slopes(program: DualProgram, gram: Gram, b: Array, dtype: Any) -> Array:
     """Return the slopes (K + ridge) b + linear."""
     return _add_sums(program, b, lambda used: gram.sum_products(program.rows[used], b[used], program.rows, dtype))
 

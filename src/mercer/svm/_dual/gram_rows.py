@@ -1,12 +1,12 @@
 """Rows of a kernel matrix: computed in tiles by products, and kept in a bounded table.
 
 Tiles have fixed shapes, padded where rows are few, so that a value does not depend on what it was computed with;
-columns are computed on all threads. The solvers ask for kernel values through :class:`KernelRows` only.
+columns are computed on all threads. The solvers ask for kernel values through :class:`Gram` only.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mercer._native.dual import pair_descent as native
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.kernels import Kernel
+from mercer.svm._dual.program import DualProgram
 
 # Rows and columns of a tile of a square.
 _SQUARE = 256
@@ -23,69 +24,16 @@ _ROWS = 256
 _MADE = 2.0
 _READ = 0.25
 _WORTH = 5e5
-
-
-class KernelRows(Protocol):
-    """What a solver may ask about the values of a kernel between the rows of one source.
-
-    Rows are named by their index in the source; `dtype` is float32 or float64. :class:`Gram` computes values on the
-    host, :class:`~mercer.svm._dual.device_gram.DeviceGram` on a device.
-
-    Attributes
-    ----------
-    threads : int
-        Worker threads of the host.
-    given : bool
-        Whether the source holds the kernel values themselves.
-    keeps_rows : bool
-        Whether reading a kernel row is faster than computing it again.
-    holds_squares : bool
-        Whether squares are too large to be fetched, and stay on the device (`hold_square`).
-    set_size : int
-        Least number of coefficients in a working set of a large program.
-    """
-
-    threads: int
-    given: bool
-    keeps_rows: bool
-    holds_squares: bool
-
-    @property
-    def set_size(self) -> int: ...
-
-    @property
-    def largest(self) -> float:
-        """The largest absolute kernel value there can be: the largest k(x, x)."""
-
-    def make_square(self, rows: Array, dtype: Any) -> Array:
-        """Return the kernel matrix of `rows`, on the host."""
-
-    def make_pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> "Square":
-        """Return the kernel matrix of `rows`, given the `squares` of its first `first` rows and of the others."""
-
-    def hold_square(self, rows: Array, dtype: Any) -> Any:
-        """Return the kernel matrix of `rows` as a ``DeviceSquare``, or None if kernels are computed on the host."""
-
-    def return_memory(self, K: Array) -> None:
-        """Take back the memory of a square, for the next one."""
-
-    def sum_products(self, rows: Array, coefficients: Array, others: Array, dtype: Any) -> Array:
-        """Return sum_j coefficients_j k(x_j, x_i) over the rows j, for each row i of `others`; float64."""
-
-    def add_products(self, rows: Array, coefficients: Array, others: Array, dtype: Any, out: Array) -> None:
-        """Add these sums to `out`."""
-
-    def make_table(self, columns: Array, capacity: int, dtype: Any) -> "RowTable":
-        """Return a table that keeps up to `capacity` kernel rows over some columns."""
-
-    def find_profile(self, dtype: Any) -> Any:
-        """Return how native code computes this kernel from dense rows (``Kernel.profile``), or None if it cannot."""
-
-    def prepare_rows(self, dtype: Any) -> Any:
-        """Return all rows as the kernel wants them (``Kernel.prepare``)."""
-
-    def take_memory(self, n: int, dtype: Any) -> Array:
-        """Return an n x n array that native code may fill with a square."""
+# Rows computed at a time, and added while a core has them in its own cache: 64 KB of a tile of 512 columns.
+GROUP = 32
+# Places of rows that are used once: the last few of a group may wait for the next, as rows are added four at a time.
+_PASSING = 2 * GROUP
+# Columns: rows begin at an odd multiple of it, so that they do not share their places in caches.
+_ACROSS = 32
+# Bytes of new memory that are written at a time before Ctrl-C is looked for: 8 pages of 2 MiB, at up to 4 ms each.
+_NEW = 2**24
+# Values between two that are written: none of the smallest pages, of 4 KiB, is left out.
+_PAGE = 512
 
 
 def cut_columns(count: int) -> list[slice]:
@@ -129,15 +77,23 @@ class Square:
 
 
 class Gram:
-    """The values of a kernel between the rows `X` on the host: the :class:`KernelRows` of arrays.
+    """The values of a kernel between the rows `X`: all that a solver may ask about them.
 
-    If `given`, `X` holds the values themselves, which are used as they are.
+    Rows are named by their index; `dtype` is float32 or float64. :class:`~mercer.svm._dual.device_gram.DeviceGram`
+    computes the values of rows on a device.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array or sparse matrix
+    threads : int
+        Worker threads of the host.
+    given : bool, default=False
+        Whether `X` holds the kernel values themselves, which are used as they are.
     """
 
-    keeps_rows = True
-    holds_squares = False
-    # Their square has 6.5 MB in float32.
-    set_size = 1280
+    # Whether kernel values are made anew whenever they are needed, and sets of rows stay where they are.
+    on_device = False
 
     def __init__(self, kernel: Kernel, X: Any, threads: int, given: bool = False) -> None:
         self.kernel, self.X, self.threads, self.given = kernel, X, threads, given
@@ -178,8 +134,13 @@ class Gram:
         run_numbered(fill, len(pairs), count_threads(self.threads, 0.5 * len(rows) ** 2))
         return out
 
-    def hold_square(self, rows: Array, dtype: Any) -> Any:
-        """Return None: squares are on the host."""
+    def count_set(self, dtype: Any, groups: int) -> int:
+        """Return the least number of coefficients in a working set of a large program."""
+        # Their square has 6.5 MB in float32.
+        return 1280
+
+    def descend(self, program: DualProgram, rows: Array, dtype: Any, *rest: Any) -> int | None:
+        """Take pair steps where the rows are, if that is not the host; the arguments are those of a descent there."""
         return None
 
     def take_memory(self, n: int, dtype: Any) -> Array:
@@ -305,3 +266,57 @@ class LeastRecent:
         self.slot[gone[gone >= 0]] = -1
         self.owner[room], self.slot[missing], self.used[room] = missing, room, self.clock
         return room
+
+
+class Sweep:
+    """Where the kernel rows of some positions are: the missing ones are computed into `room`; then all are in `slots`.
+
+    ``groups`` (k, 2) has the number of rows computed, and of rows added, when each group is done. The latter are
+    multiples of four but for the last, as rows are added four at a time: sums do not depend on which rows were kept.
+    """
+
+    def __init__(self, missing: Array, slots: Array) -> None:
+        self.missing, self.room, self.slots = missing, slots[missing], slots
+        made = np.arange(GROUP, len(missing) + GROUP, GROUP)
+        added = np.full(len(made), len(slots))
+        added[:-1] = missing[made[:-1]] // 4 * 4
+        made[-1:] = len(missing)
+        self.groups = np.stack([made, added], axis=1) if len(made) else np.array([[0, len(slots)]])
+
+
+class SweptRows:
+    """A table of kernel rows over some columns, as many as `room` bytes hold, plus those that are used once."""
+
+    def __init__(self, columns: int, room: int, dtype: Any) -> None:
+        stride = (-(-columns // _ACROSS) | 1) * _ACROSS
+        capacity = room // (stride * np.dtype(dtype).itemsize)
+        self.kept = LeastRecent(columns, max(0, min(capacity - _PASSING, columns)))
+        self.values = np.empty((len(self.kept) + _PASSING, stride), dtype=dtype)
+        # Rows from here on have never been written.
+        self._fresh = 0
+
+    def sweep(self, positions: Array) -> Sweep:
+        """Find slots for the rows at `positions` among the columns, in rising order."""
+        missing = np.flatnonzero(self.kept.slot[positions] < 0)
+        count = min(len(missing), len(self.kept) - (len(positions) - len(missing)))
+        self.kept.make_room(positions, positions[missing[:count]])
+        slots, passing = self.kept.slot[positions], missing[count:]
+        self._touch(slots)
+        slots[passing] = len(self.kept) + np.arange(len(passing)) % _PASSING
+        return Sweep(missing, slots)
+
+    def _touch(self, slots: Array) -> None:
+        """Write into the memory of slots that are used for the first time, some of it at a time.
+
+        The system gives memory when it is first written, in pages of 2 MiB that hold many rows: the first tile of a
+        sweep would wait for all pages in one native call, 0.4 s for 170 MB on a virtual machine.
+        """
+        stop, rows = int(slots.max(initial=-1)) + 1, max(1, _NEW // self.values[:1].nbytes)
+        while self._fresh < stop:
+            last = min(self._fresh + rows, stop)
+            self.values[self._fresh : last, ::_PAGE] = 0.0
+            self._fresh = last
+
+    def pass_by(self, count: int) -> Sweep:
+        """Find slots for `count` rows that are used once."""
+        return Sweep(np.arange(count), len(self.kept) + np.arange(count) % _PASSING)

@@ -16,7 +16,7 @@ from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.memory import require_memory
 from mercer._types import Array
-from mercer.svm._dual.gram_rows import KernelRows
+from mercer.svm._dual.gram_rows import Gram
 from mercer.svm._dual.machines import limit_steps, raise_tolerance
 
 # Entries of scores that one native call may change: some 50 ms.
@@ -38,7 +38,7 @@ class JointState:
 class JointMachine:
     """The solver: indices of rows, the class of each (`own`) and its upper bound (`box`)."""
 
-    gram: KernelRows
+    gram: Gram
     rows: Array
     own: Array
     box: Array

@@ -22,8 +22,7 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.block_descent import BlockDescent, Settings, compute_slopes, descend, sum_square
-from mercer.svm._dual.gram_rows import KernelRows, Square
-from mercer.svm._dual.nested_descent import NestedDescent
+from mercer.svm._dual.gram_rows import Gram, Square
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.shrunk_descent import descend_shrunk
 from mercer.svm._dual.team_descent import TeamDescent
@@ -102,7 +101,7 @@ class DualMachines:
     """The solver of one or more programs over one set of rows."""
 
     programs: tuple[DualProgram, ...]
-    gram: KernelRows
+    gram: Gram
     settings: Settings
 
     @cached_property
@@ -153,7 +152,7 @@ class DualMachines:
     def _compute_first_slopes(self, k: int, b: Array, fine: bool, squares: Squares) -> Array:
         """Return the slopes of a program at its start `b`."""
         program, dtype = self.programs[k], np.float64 if fine else np.float32
-        if len(self.programs) > 1 or len(program) > SMALL or self.gram.holds_squares or not b.any():
+        if len(self.programs) > 1 or len(program) > SMALL or self.gram.on_device or not b.any():
             return compute_slopes(program, self.gram, b, dtype)
         # A single small program needs its kernel matrix at once: the values of its start are read there.
         square = squares[k, fine] = self._make_square(k, fine, {})
@@ -252,7 +251,6 @@ class DualMachines:
         dtype = np.float64 if state.exact[k] else np.float32
         under_way = (b, slope, left, state.working, pending, state.rounds)
         kind: type[BlockDescent] = TeamDescent if TeamDescent.serves(self.gram, dtype) else BlockDescent
-        kind = NestedDescent if self.gram.holds_squares else kind
         with closing(kind(program, self.gram, self.settings, dtype, *under_way)) as descent:
             yield from self._run_rounds(state, k, descent)
 
@@ -360,9 +358,11 @@ class DualMachines:
             return Certificate.of("KKT violation", worst, self.settings.tol, statement)
         statement = (
             "The dual objective is within this of its optimum, and the penalised loss too: primal minus dual, summed "
-            "over machines; the tolerance is tol times the sum of all boxes."
+            "over machines; the tolerance is tol, or the rounding of slopes where that is more, times the sum of all "
+            "boxes."
         )
-        return Certificate.of("duality gap", gap, self.settings.tol * widths, statement)
+        allowed = sum(self._find_tolerance(b) * program.widths for program, b, _ in self.parts(state))
+        return Certificate.of("duality gap", gap, allowed, statement)
 
 
 def _find_largest(rows: Array, b: Array) -> Array:

@@ -18,10 +18,9 @@ from mercer._native.dual import dual_choice, dual_rounds
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.svm._dual.block_descent import BlockDescent, choose
-from mercer.svm._dual.gram_rows import KernelRows
+from mercer.svm._dual.gram_rows import Gram, Sweep, SweptRows
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.step_sharing import StepSharing
-from mercer.svm._dual.swept_rows import Sweep, SweptRows
 
 # Rows of a block of a square.
 _BLOCK = 128
@@ -51,9 +50,9 @@ class TeamDescent(BlockDescent):
     """Block descent with a kernel whose values native code computes from dense rows."""
 
     @staticmethod
-    def serves(gram: KernelRows, dtype: Any) -> bool:
+    def serves(gram: Gram, dtype: Any) -> bool:
         """Return whether native code can compute this kernel in `dtype`."""
-        return gram.keeps_rows and gram.find_profile(dtype) is not None
+        return not gram.on_device and gram.find_profile(dtype) is not None
 
     def __post_init__(self) -> None:
         form = self.gram.find_profile(self.dtype).form

@@ -1,8 +1,8 @@
 """The dual as a quadratic program on working sets: some coefficients are free, the others fixed (Osuna et al., 1997).
 
 The fixed rows act on the program of the active ones through the slopes alone. Each round solves the program of the
-active rows, a few tens that break the optimality conditions most, exactly by :mod:`mercer.svm._dual.interior_point`.
-This solver is for study. It computes kernel rows as it needs them, never all of them.
+active rows, a few tens that break the optimality conditions most, by pair steps to a millionth of the tolerance. This
+solver is for study. It computes kernel rows as it needs them, never all of them.
 """
 
 import numpy as np
@@ -10,13 +10,17 @@ import numpy as np
 from mercer._solver.driver import Solver
 from mercer._solver.step import Solution
 from mercer._types import Array
-from mercer.svm._dual.block_descent import choose
-from mercer.svm._dual.interior_point import solve_box_program
-from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
+from mercer.svm._dual.block_descent import choose, descend
+from mercer.svm._dual.gram_rows import Square
+from mercer.svm._dual.machines import DualMachines, MachineState, copy_state, raise_tolerance
 from mercer.svm._dual.program import DualProgram
 
 # Rows of a working set.
 _SIZE = 64
+# The violation left in a working set, as a share of the tolerance.
+_LEFT = 1e-6
+# Most pair steps in a working set, some 50 ms.
+_STEPS = 100_000
 
 
 class WorkingSetQp(DualMachines):
@@ -55,34 +59,8 @@ class WorkingSetQp(DualMachines):
     def _solve_set(self, program: DualProgram, b: Array, slope: Array, chosen: Array) -> Array:
         """Return the optimal coefficients of the rows `chosen`, with the rest and the sum of each group fixed."""
         part, at = program.part(chosen), b[chosen]
-        K = self.gram.make_square(part.rows, np.float64).copy()
-        if part.ridge is not None:
-            K[np.diag_indices(len(K))] += part.ridge
-        A = np.zeros((len(part.groups), len(at)))
-        for row, group in zip(A, part.groups, strict=True):
-            row[group] = 1.0
-        # slope = K b + q over all rows: without the part of the active rows, what is left is their linear term.
-        linear = slope[chosen] - K @ at
-        if not part.kink:
-            return _snap(solve_box_program(K, linear, A, part.lower, part.upper, at), part)
-        # b = u - v with u, v >= 0 turns the kink into two slopes.
-        H, both = np.block([[K, -K], [-K, K]]), np.concatenate([linear + part.kink, part.kink - linear])
-        upper = np.concatenate([np.maximum(part.upper, 0.0), np.maximum(-part.lower, 0.0)])
-        start = np.concatenate([np.maximum(at, 0.0), np.maximum(-at, 0.0)])
-        parts = solve_box_program(H, both, np.hstack([A, -A]), np.zeros(len(upper)), upper, start)
-        return _snap(parts[: len(at)] - parts[len(at) :], part)
-
-
-def _snap(b: Array, part: DualProgram) -> Array:
-    """Move coefficients within rounding of a bound, or of the kink, to it; the freest one of a group keeps the sum."""
-    wide = np.where(np.isfinite(part.upper - part.lower), part.upper - part.lower, np.maximum(np.abs(b), 1.0))
-    # The interior point stops just short of bounds; a coefficient that is at none would count as free for ever.
-    hair, old = 1e-9 * wide, b.copy()
-    b = np.where(b - part.lower <= hair, part.lower, b)
-    b = np.where(part.upper - b <= hair, part.upper, b)
-    b = np.where(np.abs(b) <= hair, 0.0, b) if part.kink else b
-    for group in part.groups:
-        room = np.minimum(b - part.lower, part.upper - b)[group]
-        freest = group.start + int(np.argmax(room))
-        b[freest] += float(np.sum(old[group]) - np.sum(b[group]))
-    return np.clip(b, part.lower, part.upper)
+        K = self.gram.make_square(part.rows, np.float64)
+        goal = raise_tolerance(_LEFT * self.settings.tol, b, self.gram.largest)
+        descend(part, Square.whole(K), goal, _STEPS, at, slope[chosen], *part.moves(at), np.empty(2))
+        self.gram.return_memory(K)
+        return at
