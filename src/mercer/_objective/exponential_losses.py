@@ -199,8 +199,8 @@ class LogCosh(Loss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import LogCosh
-    >>> LogCosh().value(np.array([[0.1], [10.0]]), np.zeros(2)).round(4)
-    array([0.005 , 9.3069])
+    >>> LogCosh().value(np.array([[0.1], [10.0]]), np.zeros(2)).round(4).tolist()
+    [0.005, 9.3069]
     """
 
     names: ClassVar[tuple[str, ...]] = ("log_cosh",)
