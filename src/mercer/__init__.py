@@ -31,6 +31,7 @@ __all__ = [
     "cluster",
     "compose",
     "config_context",
+    "conformal",
     "covariance",
     "cross_decomposition",
     "datasets",

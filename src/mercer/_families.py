@@ -3,6 +3,7 @@
 FAMILIES = (
     "bayesnet",
     "cluster",
+    "conformal",
     "covariance",
     "cross_decomposition",
     "decision",

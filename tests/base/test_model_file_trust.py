@@ -288,7 +288,7 @@ def test_trees_of_a_checkpoint_split_columns_that_the_rows_have(path):
     feature[0] = 2**20
     forged = replace(record["state"], trees=(*trees[:-1], replace(trees[-1], feature=feature)))
     save_plain({**record, "state": forged}, path)
-    with pytest.raises(CheckpointError, match="holds a state that its fit cannot go on from"):
+    with pytest.raises(CheckpointError, match="trees must split the 2 columns of the rows; some split others"):
         model.set_callbacks(Checkpoint(path)).fit(X, Y)
 
 

@@ -7,7 +7,8 @@
 # fmt: off
 CLASSES = (
     "AgglomerativeClustering", "BaggingClassifier", "BaggingRegressor", "BernoulliNB", "CCA", "CategoricalNB",
-    "ClassConditionalClassifier", "ClassicalMDS", "ClusterOutlier", "ComplementNB", "DBSCAN", "DecisionClassifier",
+    "ClassConditionalClassifier", "ClassicalMDS", "ClusterOutlier", "ComplementNB", "ConformalClassifier",
+    "ConformalRegressor", "DBSCAN", "DecisionClassifier",
     "DecisionStump", "DensityOutlier", "EmpiricalCovariance", "FastICA", "FourierBasis",
     "GaussianConditionalRegressor", "GaussianNB", "GaussianRandomProjection", "HDBSCAN", "HistogramDensity",
     "Hopfield", "IsolationForest", "Isomap", "KNeighborsClassifier", "KNeighborsOutlier", "KNeighborsRegressor",

@@ -10,7 +10,10 @@ from tests.laws.subjects import subjects
 
 SUBJECTS = subjects()
 # These hold 4 to 7 MB of blocks and tables however many rows there are: twice the rows tell that from a copy of them.
-MANY_ROWS = ("CategoricalNB", "LogisticRegressionCV", "NMF", "NearestCentroid", "PolynomialBasis", "QuantileRegressor")
+MANY_ROWS = (
+    *("CategoricalNB", "GaussianConditionalRegressor", "Hopfield", "LogisticRegressionCV", "NMF", "NearestCentroid"),
+    *("PolynomialBasis", "QuantileRegressor", "VotingClassifier"),
+)
 
 
 def choose_rows(subject):

@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "isolation trees": ("ensemble._isolation",),
     "boosted trees": ("ensemble._gradient", "ensemble._histogram"),
     "weighted votes": ("ensemble._reweighting", "tree._stump"),
-    "committees": ("ensemble._committee", "estimation"),
+    "committees": ("ensemble._committee", "estimation", "conformal"),
     "layers": ("neural_network",),
     "chains": ("hmm",),
     "tables of networks": ("bayesnet",),

@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from mercer._base.wrapping import take_rows
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -60,15 +62,6 @@ class Verdict:
     seconds: float
     model: Any = None
     answers: Any = None
-
-
-def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of an array, a sparse matrix or a frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "take_batch") or type(X).__module__.startswith("pyarrow"):
-        return X.take(rows)
-    return X[rows]
 
 
 def _list_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:

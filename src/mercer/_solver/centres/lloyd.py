@@ -96,9 +96,16 @@ class Lloyd:
         """Iterate one run until the squared moves sum to at most `tolerance`; return it with its own inertia."""
         # The sums of a pass with the centres of the run, where one has been made.
         sums: AssignmentSums | None = None
-        while not run.stopped and run.iteration < self.max_iter:
+        while True:
             if sums is None:
                 sums = self.memory.learn((yield self.memory.assignment(run.centres)))
+            if run.stopped or run.iteration >= self.max_iter:
+                # If squared distances overflow, the inertia is infinite and nothing can be certified.
+                known = sums.cost < np.inf
+                rest = measure_shift(sums.means(run.centres), run.centres) if known else np.inf
+                # The next move may be larger than the last one: then the run goes on from the sums of this pass.
+                if rest <= tolerance or not known or run.iteration >= self.max_iter:
+                    return replace(run, inertia=sums.cost, shift=rest, stopped=run.stopped and known)
             centres = yield from move_centres(run.centres, sums)
             shift = measure_shift(centres, run.centres)
             cost = sums.cost
@@ -106,12 +113,6 @@ class Lloyd:
             yield Step(cost, run, certify_fixed_point(shift, tolerance), {"shift": math.sqrt(shift)})
             # If the centres have not moved, the last sums belong to them and no further pass is needed.
             sums = sums if shift == 0 else None
-        if sums is None:
-            sums = self.memory.learn((yield self.memory.assignment(run.centres)))
-        # If squared distances overflow, the inertia is infinite and nothing can be certified.
-        known = sums.cost < np.inf
-        shift = measure_shift(sums.means(run.centres), run.centres) if known else np.inf
-        return replace(run, inertia=sums.cost, shift=shift, stopped=run.stopped and known)
 
 
 def measure_shift(after: Array, before: Array) -> float:

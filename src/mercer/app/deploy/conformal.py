@@ -5,13 +5,13 @@ probability of the true class, say how wrong a prediction of a new row may be: w
 score is no larger than the ceil((n + 1) level)-th smallest of n scores, if new rows come from the same source.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mercer.app.study.record import Conformal, Record
+from mercer.conformal import conformal_quantile
 from mercer.errors import DataError
 
 # Scores that are stored of a class, or of all numbers: the quantiles of more scores hardly differ.
@@ -47,10 +47,7 @@ def _thin(scores: np.ndarray, most: int) -> np.ndarray:
 
 def find_quantile(scores: Sequence[float], count: int, level: float) -> float:
     """Return the conformal quantile of `count` scores, some of them kept in `scores`; infinite if they are too few."""
-    rank = math.ceil((count + 1) * level)
-    if rank > count or not scores:
-        return math.inf
-    return float(scores[math.ceil(rank * len(scores) / count) - 1])
+    return conformal_quantile(scores, level, count=count)
 
 
 def predict_interval(conformal: Conformal, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,9 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import check_labels, flatten_targets
+from mercer._base.wrapping import take_rows
 from mercer._stored import Stored, floats, size
 from mercer.ensemble._committee.bagging_model import BaggingModel
-from mercer.ensemble._reweighting.weak_learner import predict_shares, take_rows
+from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 

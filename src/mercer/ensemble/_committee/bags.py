@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from mercer._base.wrapping import take_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
-from mercer.ensemble._reweighting.weak_learner import seed_member, take_columns, take_rows
+from mercer.ensemble._reweighting.weak_learner import seed_member, take_columns
 
 NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
 # Members between two steps: fixed, so that the steps of a fit do not depend on the threads.

@@ -56,7 +56,7 @@ class BoostedTree:
     count: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "feature": integers("nodes", low=0, dtype="int32"),
+        "feature": integers("nodes", low=0, below="columns", dtype="int32"),
         "left": integers("nodes", low=0, below="nodes", dtype="int32"),
         "threshold": floats("nodes"),
         "goes_left": integers("nodes, bytes", dtype="uint8"),

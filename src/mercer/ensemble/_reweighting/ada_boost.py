@@ -12,7 +12,7 @@ from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.tree_problem import open_table, read_table
 from mercer._base.validation import check_labels, check_weight
-from mercer._base.wrapping import check_wrapped_place
+from mercer._base.wrapping import check_member_rows, check_member_table, check_wrapped_place
 from mercer._solver import Outcome
 from mercer._solver.tree.stump_search import sort_columns
 from mercer._source import Source
@@ -22,8 +22,6 @@ from mercer.ensemble._reweighting.boosting import BoostState, Rounds, Validation
 from mercer.ensemble._reweighting.weak_learner import (
     EstimatorLearner,
     StumpLearner,
-    check_member_rows,
-    check_member_table,
     check_takes_weights,
     find_stump_criterion,
     make_driver_source,

@@ -15,15 +15,13 @@ from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._base.validation import check_targets, check_weight, flatten_targets
-from mercer._base.wrapping import check_wrapped_place
+from mercer._base.wrapping import check_member_rows, check_member_table, check_wrapped_place
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.weak_learner import (
     WeightedMembers,
-    check_member_rows,
-    check_member_table,
     check_takes_weights,
     fit_member,
     make_driver_source,

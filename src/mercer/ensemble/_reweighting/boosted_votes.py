@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.tree_problem import read_table
+from mercer._base.wrapping import check_member_rows
 from mercer._native.stump import stump_search
 from mercer._plain import plain
 from mercer._solver.tree.soundness import check_width, ensure_sound
@@ -18,7 +19,7 @@ from mercer._source import Block, open_source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, flags, floats, integers, part, size
 from mercer.ensemble._reweighting.boosting import compute_votes
-from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
+from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers
 from mercer.errors import ModelFileError
 
 

@@ -6,11 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from mercer._base.guard import are_ordinary
-from mercer._base.validation import are_plain, inspect_rows, learn_plain_columns
+from mercer._base.wrapping import take_rows
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
 from mercer._source.namespace import is_sparse_matrix
@@ -180,68 +178,6 @@ def check_takes_weights(subject: str, estimator: Any, cure: str) -> None:
     """Raise if an estimator cannot be given weights."""
     if not has_fit_parameter(estimator, "sample_weight"):
         raise DataError(f"{subject}: {type(estimator).__name__} doesn't support sample_weight. {cure}")
-
-
-def has_text(X: Any) -> bool:
-    """Return whether rows are a frame with a column that is not numeric, which members must handle themselves."""
-    if not hasattr(X, "columns") or not hasattr(X, "shape"):
-        return False
-    import narwhals
-
-    frame = narwhals.from_native(X, eager_only=True)
-    return not all(kind.is_numeric() or kind == narwhals.Boolean for kind in frame.schema.values())
-
-
-def check_member_rows(wrapper: Any, estimator: Any, X: Any, *, finite: bool = True) -> Any:
-    """Check rows to predict, and return them in the form that the members of a fitted ensemble take."""
-    if has_text(X):
-        validate_data(wrapper, X, reset=False, skip_check_array=True)
-        return X
-    return inspect_rows(wrapper, X, reset=False, **_list_rules(estimator, finite))
-
-
-def check_member_table(
-    wrapper: Any, estimator: Any, X: Any, y: Any, *, numbers: bool = False, finite: bool = True
-) -> tuple[Any, np.ndarray]:
-    """Check rows and targets of a fit, and return them in the form that members take.
-
-    What `estimator` checks itself is not checked here. With `numbers` targets are numeric, else labels.
-    """
-    name = type(wrapper).__name__
-    if y is None:
-        raise DataError(f"{name}: requires y to be passed, but the target y is None. Give the targets.")
-    # Ordinary arrays skip scikit-learn's inspection, which would give back the same ones.
-    if are_plain(X, y) and are_ordinary(X) and (y.dtype.kind != "f" or are_ordinary(y)):
-        learn_plain_columns(wrapper, X)
-        return X, y
-    if has_text(X):
-        validate_data(wrapper, X, skip_check_array=True)
-        return X, np.asarray(y, dtype=np.float64 if numbers else None)
-    X, y = validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **_list_rules(estimator, finite))
-    values = X.data if is_sparse_matrix(X) else X
-    if values.dtype.kind == "f" and values.size and np.isnan(values.flat[0]) and np.isnan(values).all():
-        raise DataError(f"{name}: X must have a value in some column; got NaN only. Give other columns.")
-    return X, y
-
-
-def _list_rules(estimator: Any, finite: bool) -> dict[str, Any]:
-    """Return the options of scikit-learn's ``validate_data`` for rows that `estimator` will check itself."""
-    allowed = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
-    return {
-        "accept_sparse": ["csr", "csc"],
-        "allow_nd": True,
-        "dtype": None,
-        "ensure_all_finite": allowed if finite else False,
-    }
-
-
-def take_rows(X: Any, index: np.ndarray) -> Any:
-    """Return the rows of an array, a sparse matrix or a frame with these indices."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    if is_sparse_matrix(X) and X.format != "csr":
-        return X.tocsr()[index].asformat(X.format)
-    return X[index]
 
 
 def take_columns(X: Any, index: np.ndarray) -> Any:
