@@ -399,6 +399,31 @@ def generalized_gap(model: Any, X: np.ndarray, y: Any) -> float:
     return objective(start) - minimize(objective, start, method="Powell", options={"maxiter": 30}).fun
 
 
+def deviance_power(model: Any) -> float:
+    """The power of the variance: 1 for counts, 2 for amounts."""
+    return {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}.get(type(model).__name__) or model.power
+
+
+def deviance_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The penalised mean loss less the lowest value that a long descent from the model finds."""
+    power = deviance_power(model)
+
+    def objective(p: np.ndarray) -> float:
+        z = X @ p[:-1] + p[-1]
+        rows = {0.0: (y - z) ** 2 / 2, 1.0: np.exp(z) - y * z, 2.0: z + y * np.exp(-z)}[power]
+        return float(np.mean(rows) + model.alpha / 2 * p[:-1] @ p[:-1])
+
+    start = np.append(model.coef_, model.intercept_)
+    return objective(start) - minimize(objective, start, method="BFGS", options={"gtol": 1e-10}).fun
+
+
+def deviance_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The largest derivative of the penalised mean loss with a logarithmic link."""
+    mean = np.exp(X @ model.coef_ + model.intercept_)
+    rows = mean ** (1 - deviance_power(model)) * (mean - y)
+    return float(np.abs(np.append(X.T @ rows / len(y) + model.alpha * model.coef_, rows.mean())).max())
+
+
 def lasso_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """The objective minus the better of two feasible duals: the residual shrunk, or as it is under an l2 penalty."""
     rows, targets, n, w = X - X.mean(axis=0), y - y.mean(), len(y), model.coef_
@@ -683,6 +708,10 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("KKT residual", "Ridge"): linear_gradient,
     ("bracket", "KernelDensity"): bandwidth_bracket,
     ("duality gap", "GeneralizedLinearEstimator"): generalized_gap,
+    ("duality gap", "GammaRegressor"): deviance_gap,
+    ("duality gap", "PoissonRegressor"): deviance_gap,
+    ("duality gap", "TweedieRegressor"): deviance_gap,
+    ("KKT residual", "TweedieRegressor"): deviance_slope,
     ("duality gap", "HuberRegressor"): huber_gap,
     ("duality gap", "LogisticRegression"): logistic_gap,
     ("duality gap", "QuantileRegressor"): quantile_gap,

@@ -54,5 +54,6 @@ SETTINGS = (
     "Ridge(solver='cholesky')",
     "Ridge(solver='lbfgs', positive=True)",
     "RidgeClassifier()",
+    "TweedieRegressor()",
 )
 ENDS_AT_ONCE = frozenset((*CLASSES, *SETTINGS))
