@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import pairwise_distances
 
 import mercer
+from mercer.errors import DataError
 from mercer.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
@@ -210,3 +211,11 @@ def test_one_search_scores_every_number_of_neighbours(task):
     expected = [make(k).fit(ROWS, targets).score(None, targets) for k in range(1, 10)]
     np.testing.assert_allclose(choice.scores, expected)
     assert choice.scores[choice.n_neighbors - 1] == choice.scores.max()
+
+
+def test_queries_whose_distances_overflow_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = NearestNeighbors(n_neighbors=2).fit(X)
+    assert np.isfinite(model.kneighbors(X * 1e150)[0]).all()
+    with pytest.raises(DataError, match="distances must be finite; those of a query overflow"):
+        model.kneighbors(X * 1e155)

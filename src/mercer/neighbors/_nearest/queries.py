@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Integer, Real, parameter
 from mercer._types import Array, Rows
-from mercer.errors import ParameterError
+from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.graph_search import make_graph
 from mercer.neighbors._nearest.rows_model import RowsModel
 from mercer.neighbors._nearest.votes import Neighbours
@@ -51,6 +51,12 @@ class NearestQueries(RowsModel):
         if k <= 0:
             raise ParameterError(f"{name}: Expected n_neighbors > 0. Got {k}; ask for one neighbour at least.")
         distances, indices = self._query(X, _Nearest(self, int(k)))
+        is_measured = (
+            isinstance(distances, np.ndarray) and isinstance(self.metric, str) and self.metric != "precomputed"
+        )
+        # Squares of values beyond 1e154 overflow, and all rows would seem equally far.
+        if is_measured and not np.isfinite(distances[:, -1:]).all():
+            raise DataError(f"{name}: distances must be finite; those of a query overflow. Scale the columns.")
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Rows:
