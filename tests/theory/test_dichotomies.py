@@ -1,10 +1,11 @@
 """Dichotomies: known sets are shattered, counts are Cover's and Sauer's, one sine labels everything."""
 
 from itertools import product
-from math import log
+from math import comb, log
 
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
 
 from mercer.errors import DataError, ParameterError
 from mercer.theory import (
@@ -183,3 +184,13 @@ def test_a_sine_through_all_points_predicts_new_ones_at_chance_level():
 def test_arguments_out_of_range_are_refused(call, words):
     with pytest.raises((DataError, ParameterError), match=words):
         call()
+
+
+def test_shares_of_many_points_are_those_of_the_binomial_distribution_without_long_sums():
+    assert separable_fraction(20_000, 10_000) == 0.5
+    for n, k in ((30_000, 14_900), (200_000, 100_300)):
+        assert separable_fraction(n, k) == pytest.approx(binom.cdf(k - 1, n - 1, 0.5), rel=1e-9)
+    # The normal law with the same mean and variance, half a throw apart.
+    n, k = 10**9, 499_990_000
+    assert separable_fraction(n, k) == pytest.approx(norm.cdf((k - 0.5 - (n - 1) / 2) / (0.5 * n**0.5)), rel=1e-5)
+    assert count_separable(3000, 1000) == 2 * sum(comb(2999, j) for j in range(1000))
