@@ -175,12 +175,8 @@ def _order_table(numbers: Array, shape: tuple[int, ...]) -> Array:
 
 def _read_numbers(reader: TokenReader, name: str, n: int) -> list[float]:
     """Read numbers up to a semicolon; raise unless there are n."""
-    line, numbers = reader.line, []
-    while reader.peek() != ";":
-        numbers.append(reader.take_number())
-        if reader.peek() == ",":
-            reader.take()
-    reader.take(";")
+    line = reader.line
+    numbers = reader.take_numbers(";")
     if len(numbers) != n:
         rule = f"{n} probabilities of {name!r} must stand here; got {len(numbers)}"
         raise refuse(_FORM, line, rule, "Give one for each state.")

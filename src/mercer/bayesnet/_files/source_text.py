@@ -1,12 +1,17 @@
 """Text of a network file as tokens with line numbers, and errors that name the line."""
 
+import re
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from mercer.errors import DataError
 
 # Characters in a file at most: 256 million. Larger files are refused before they are read into tokens.
 MOST_CHARACTERS = 2**28
 _PUNCTUATION = "{}()[];,|="
+_ESCAPED = re.compile(r'\\([\\"])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,97 +28,90 @@ def refuse(form: str, line: int, rule: str, cure: str) -> DataError:
     return DataError(f"{form} file, line {line}: {rule}. {cure}")
 
 
-def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> list[Token]:
+@cache
+def _compile_lexer(comments: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the expression of one token, or of what stands between tokens."""
+    skipped = [r"\s+", *(re.escape(comment) + r"[^\n]*" for comment in comments)]
+    opened = ""
+    if "//" in comments:
+        skipped.append(r"/\*(?s:.*?)\*/")
+        opened = r"|(?P<comment>/\*)"
+    marks = re.escape(_PUNCTUATION)
+    quoted = r'"(?P<quoted>(?:[^"\\]|\\(?s:.))*)"|(?P<quote>")'
+    return re.compile(rf'{"|".join(skipped)}{opened}|{quoted}|(?P<word>[{marks}]|[^\s{marks}"]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text: what they say, the lines they stand on, and which are quoted."""
+
+    texts: list[str]
+    lines: list[int]
+    quoted: set[int]
+
+
+def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> Tokens:
     """Split a text into tokens; `comments` are the marks that begin a comment up to the end of the line.
 
-    Text between /* and */ is a comment too if ``//`` is one of the marks.
+    Text between /* and */ is a comment too if ``//`` is one of the marks. A word runs up to the next space, mark or
+    quote; in quoted text a backslash keeps the quote or the backslash that follows.
     """
     if len(text) > MOST_CHARACTERS:
         raise DataError(
             f"{form} file: at most {MOST_CHARACTERS} characters are read; got {len(text)}. Split the network."
         )
-    tokens: list[Token] = []
-    place, line, n = 0, 1, len(text)
-    while place < n:
-        mark = text[place]
-        if mark == "\n":
-            line += 1
-            place += 1
-        elif mark.isspace():
-            place += 1
-        elif any(text.startswith(comment, place) for comment in comments):
-            end = text.find("\n", place)
-            place = n if end < 0 else end
-        elif "//" in comments and text.startswith("/*", place):
-            end = text.find("*/", place + 2)
-            if end < 0:
+    texts: list[str] = []
+    starts: list[int] = []
+    quoted: set[int] = set()
+    for found in _compile_lexer(comments).finditer(text):
+        kind = found.lastgroup
+        if kind is None:
+            continue
+        if kind == "word":
+            texts.append(found[0])
+        elif kind == "quoted":
+            quoted.add(len(texts))
+            texts.append(_ESCAPED.sub(r"\1", found["quoted"]))
+        else:
+            line = text.count("\n", 0, found.start()) + 1
+            if kind == "comment":
                 raise refuse(form, line, "a comment that begins with /* must end with */", "Close the comment.")
-            # Lines inside the comment count for later errors.
-            line += text.count("\n", place, end)
-            place = end + 2
-        elif mark == '"':
-            word, end = _read_quoted(form, text, place, line)
-            tokens.append(Token(word, line, quoted=True))
-            line += text.count("\n", place, end)
-            place = end
-        elif mark in _PUNCTUATION:
-            tokens.append(Token(mark, line))
-            place += 1
-        else:
-            # A word runs up to the next space, mark or quote.
-            end = place
-            while end < n and not text[end].isspace() and text[end] not in _PUNCTUATION and text[end] != '"':
-                end += 1
-            tokens.append(Token(text[place:end], line))
-            place = end
-    return tokens
-
-
-def _read_quoted(form: str, text: str, start: int, line: int) -> tuple[str, int]:
-    """Return the text between quotation marks and the place after it; a backslash keeps the mark that follows."""
-    parts: list[str] = []
-    place = start + 1
-    while place < len(text):
-        mark = text[place]
-        if mark == "\\" and text[place + 1 : place + 2] in ("\\", '"'):
-            parts.append(text[place + 1])
-            place += 2
-        elif mark == '"':
-            return "".join(parts), place + 1
-        else:
-            parts.append(mark)
-            place += 1
-    raise refuse(form, line, 'a text that begins with " must end with "', "Close the quotation.")
+            raise refuse(form, line, 'a text that begins with " must end with "', "Close the quotation.")
+        starts.append(found.start())
+    ends = np.array([found.start() for found in re.finditer("\n", text)], dtype=np.int64)
+    return Tokens(texts, (np.searchsorted(ends, starts) + 1).tolist(), quoted)
 
 
 class TokenReader:
     """Reads tokens one after the other."""
 
-    def __init__(self, form: str, tokens: list[Token]) -> None:
+    def __init__(self, form: str, tokens: Tokens) -> None:
         self.form = form
-        self.tokens = tokens
+        self.texts = tokens.texts
+        self.lines = tokens.lines
+        self.quoted = tokens.quoted
         self.place = 0
 
     @property
     def line(self) -> int:
         """The line of the next token, or of the last one at the end."""
-        if not self.tokens:
+        if not self.texts:
             return 1
-        return self.tokens[min(self.place, len(self.tokens) - 1)].line
+        return self.lines[min(self.place, len(self.texts) - 1)]
 
     def peek(self) -> str | None:
         """Return the text of the next token if it is not quoted; None at the end, an empty text if it is quoted."""
-        if self.place >= len(self.tokens):
+        if self.place >= len(self.texts):
             return None
-        token = self.tokens[self.place]
-        return "" if token.quoted else token.text
+        return "" if self.place in self.quoted else self.texts[self.place]
 
     def take(self, wanted: str | None = None) -> Token:
         """Return the next token and go on; raise if it is not the `wanted` mark or word."""
-        if self.place >= len(self.tokens):
+        place = self.place
+        if place >= len(self.texts):
             what = f"{wanted!r}" if wanted else "more text"
             raise refuse(self.form, self.line, f"{what} must follow; the file ends", "Complete the file.")
-        token = self.tokens[self.place]
+        token = Token(self.texts[place], self.lines[place], place in self.quoted)
         if wanted is not None and (token.quoted or token.text != wanted):
             raise refuse(self.form, token.line, f"{wanted!r} must stand here; got {token.text!r}", "Check the syntax.")
         self.place += 1
@@ -135,19 +133,39 @@ class TokenReader:
             rule = f"a number must stand here; got {token.text!r}"
             raise refuse(self.form, token.line, rule, "Write it with a decimal point.") from None
 
+    def take_numbers(self, end: str) -> list[float]:
+        """Return the numbers before the mark `end`, with commas between them or not, and go past it."""
+        try:
+            stop = self.texts.index(end, self.place)
+            numbers = [float(text) for text in self.texts[self.place : stop] if text != ","]
+        except ValueError:
+            # Token by token, up to the one at fault.
+            numbers = []
+            while self.peek() != end:
+                numbers.append(self.take_number())
+                if self.peek() == ",":
+                    self.take()
+            stop = self.place
+        self.place = stop + 1
+        return numbers
+
     def skip_to(self, mark: str) -> None:
         """Go past the next `mark`."""
-        while self.take().text != mark:
-            pass
+        try:
+            self.place = self.texts.index(mark, self.place) + 1
+        except ValueError:
+            self.place = len(self.texts)
+            self.take()
 
     def skip_block(self) -> None:
         """Go past a block in braces, with the blocks inside it."""
         depth = 0
-        while True:
-            token = self.take()
-            if not token.quoted and token.text == "{":
-                depth += 1
-            elif not token.quoted and token.text == "}":
-                depth -= 1
+        for place in range(self.place, len(self.texts)):
+            text = self.texts[place]
+            if text in ("{", "}") and place not in self.quoted:
+                depth += 1 if text == "{" else -1
                 if depth == 0:
+                    self.place = place + 1
                     return
+        self.place = len(self.texts)
+        self.take()
