@@ -84,7 +84,7 @@ def test_ctrl_c_between_native_calls_keeps_the_nodes_that_are_grown(monkeypatch)
     def grow_or_stop(*records):
         if next(calls) == 2:
             raise KeyboardInterrupt
-        grow(*records)
+        return grow(*records)
 
     # Each native call ends after one node.
     monkeypatch.setattr(whole_growth, "_VISITS", 300)

@@ -7,10 +7,8 @@ __getattr__, __dir__, __all__ = load_on_use(
     {
         "_committee.bagging": ("BaggingClassifier", "BaggingRegressor"),
         "_committee.combination": ("combine_labels", "combine_numbers", "variance_of_average"),
-        "_committee.stacking": ("StackingClassifier",),
-        "_committee.stacking_regressor": ("StackingRegressor",),
-        "_committee.voting": ("VotingClassifier",),
-        "_committee.voting_regressor": ("VotingRegressor",),
+        "_committee.stacking": ("StackingClassifier", "StackingRegressor"),
+        "_committee.voting": ("VotingClassifier", "VotingRegressor"),
         "_forest.extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
         "_forest.random_forest": ("RandomForestClassifier", "RandomForestRegressor"),
         "_gradient.classifier": ("GradientBoostingClassifier",),

@@ -5,9 +5,9 @@ from mercer.ensemble._committee.combination import combine_labels as combine_lab
 from mercer.ensemble._committee.combination import combine_numbers as combine_numbers
 from mercer.ensemble._committee.combination import variance_of_average as variance_of_average
 from mercer.ensemble._committee.stacking import StackingClassifier as StackingClassifier
-from mercer.ensemble._committee.stacking_regressor import StackingRegressor as StackingRegressor
+from mercer.ensemble._committee.stacking import StackingRegressor as StackingRegressor
 from mercer.ensemble._committee.voting import VotingClassifier as VotingClassifier
-from mercer.ensemble._committee.voting_regressor import VotingRegressor as VotingRegressor
+from mercer.ensemble._committee.voting import VotingRegressor as VotingRegressor
 from mercer.ensemble._forest.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
 from mercer.ensemble._forest.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
 from mercer.ensemble._forest.random_forest import RandomForestClassifier as RandomForestClassifier

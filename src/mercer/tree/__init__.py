@@ -6,12 +6,16 @@ __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
         "_conditions": ("Condition",),
-        "_decision_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
+        "_decision_tree": (
+            "DecisionTreeClassifier",
+            "DecisionTreeRegressor",
+            "ExtraTreeClassifier",
+            "ExtraTreeRegressor",
+        ),
         "_drawing": ("tree_svg",),
         "_error_pruning": ("prune_pessimistic", "prune_reduced_error"),
         "_explanation": ("PathStep", "RowExplanation", "explain_rows"),
         "_export": ("export_graphviz", "export_text"),
-        "_extra_tree": ("ExtraTreeClassifier", "ExtraTreeRegressor"),
         "_impurity": ("impurity", "split_gain"),
         "_multiway_classifier": ("MultiwayTreeClassifier",),
         "_plot": ("plot_tree",),

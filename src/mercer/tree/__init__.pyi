@@ -2,6 +2,8 @@
 from mercer.tree._conditions import Condition as Condition
 from mercer.tree._decision_tree import DecisionTreeClassifier as DecisionTreeClassifier
 from mercer.tree._decision_tree import DecisionTreeRegressor as DecisionTreeRegressor
+from mercer.tree._decision_tree import ExtraTreeClassifier as ExtraTreeClassifier
+from mercer.tree._decision_tree import ExtraTreeRegressor as ExtraTreeRegressor
 from mercer.tree._drawing import tree_svg as tree_svg
 from mercer.tree._error_pruning import prune_pessimistic as prune_pessimistic
 from mercer.tree._error_pruning import prune_reduced_error as prune_reduced_error
@@ -10,8 +12,6 @@ from mercer.tree._explanation import RowExplanation as RowExplanation
 from mercer.tree._explanation import explain_rows as explain_rows
 from mercer.tree._export import export_graphviz as export_graphviz
 from mercer.tree._export import export_text as export_text
-from mercer.tree._extra_tree import ExtraTreeClassifier as ExtraTreeClassifier
-from mercer.tree._extra_tree import ExtraTreeRegressor as ExtraTreeRegressor
 from mercer.tree._impurity import impurity as impurity
 from mercer.tree._impurity import split_gain as split_gain
 from mercer.tree._multiway_classifier import MultiwayTreeClassifier as MultiwayTreeClassifier

@@ -1,17 +1,39 @@
-"""Decision trees: binary questions about one column at a time, each the best for its node."""
+"""Decision trees, and extremely randomised trees, whose splits are the best of a few drawn at random."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Choice, Instance, Nothing, parameter
+from mercer._base.parameter import Choice, Instance, Integer, Nothing, Share, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.tree_problem import check_classes
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, integers, members
 from mercer._types import Array
-from mercer.tree._documentation import SHARED
 from mercer.tree._tree_model import TreeModel
+
+_ATTRIBUTES = """feature_importances_ : ndarray of shape (n_features,)
+        Shares of the impurity that the splits by each feature take away.
+    history_ : dict of ndarray
+        By level: ``objective``, the weighted impurity of the leaves, and ``leaves``, their number.
+    converged_, n_iter_, certificate_
+        How the fit went. No certificate: a greedy tree may be far from the best one.
+    n_features_in_, feature_names_in_
+        Number and names of the columns."""
+
+_EXTRA_NOTES = """Notes
+    -----
+    The draws of a node depend on the seed and on the path from the root to it, not on the order of rows or of growth.
+
+    References
+    ----------
+    P. Geurts, D. Ernst and L. Wehenkel, Extremely randomized trees, 2006."""
+
+# The texts by the names that the docstrings of the four classes use.
+SHARED = {
+    "attributes": _ATTRIBUTES,
+    "extra_notes": _EXTRA_NOTES,
+}
 
 
 class DecisionTreeClassifier(ClassifierMixin, TreeModel):
@@ -191,3 +213,80 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
             Has no effect: rows are always checked.
         """
         return self._values(X)[..., 0]
+
+
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    """An extremely randomised tree for classes.
+
+    A node draws a few features, for each a threshold evenly between the least and the greatest value of its rows, and
+    takes the split that lowers the impurity most. Alone such a tree is poor; many of them make
+    :class:`mercer.ensemble.ExtraTreesClassifier`.
+
+    Attributes
+    ----------
+    tree_, classes_, n_classes_, n_outputs_, max_features_, feature_importances_
+        As of :class:`DecisionTreeClassifier`.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        As of :class:`DecisionTreeClassifier`.
+
+    %(extra_notes)s
+
+    Examples
+    --------
+    >>> from mercer.tree import ExtraTreeClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ExtraTreeClassifier(random_state=0).fit(X, y).score(X, y)
+    1.0
+    """
+
+    __doc__ = compose_docstring(__doc__, SHARED)
+    splitter: str = parameter(Choice("best", "random", "histogram"), default="random", after="criterion")
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default="sqrt",
+        after="min_weight_fraction_leaf",
+    )
+
+    _documents = {
+        "random_state": "The seed of the random draws.",
+    }
+
+
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    """An extremely randomised tree for numbers.
+
+    A node draws features, for each a threshold evenly between the least and the greatest value of its rows, and takes
+    the split that lowers the impurity most. Alone such a tree is poor; many of them make
+    :class:`mercer.ensemble.ExtraTreesRegressor`.
+
+    Attributes
+    ----------
+    tree_, n_outputs_, max_features_, feature_importances_
+        As of :class:`DecisionTreeRegressor`.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        As of :class:`DecisionTreeRegressor`.
+
+    %(extra_notes)s
+
+    Examples
+    --------
+    >>> from mercer.tree import ExtraTreeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ExtraTreeRegressor(random_state=0).fit(X, y).score(X, y)
+    1.0
+    """
+
+    __doc__ = compose_docstring(__doc__, SHARED)
+    splitter: str = parameter(Choice("best", "random", "histogram"), default="random", after="criterion")
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default=1.0,
+        after="min_weight_fraction_leaf",
+    )
+    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None, after="min_impurity_decrease")
+
+    _documents = {
+        "random_state": "The seed of the random draws.",
+    }

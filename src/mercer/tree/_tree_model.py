@@ -19,13 +19,11 @@ from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.assembly import GrowthState, assemble, resume_levels, take_state
-from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
-from mercer._solver.tree.pruning import find_pruning_path, prune
+from mercer._solver.tree.pruning import TreeLevel, cut_tree, find_pruning_path, list_levels, measure_last_level, prune
 from mercer._solver.tree.search import Room, can_use_steps
-from mercer._solver.tree.tree_levels import TreeLevel, cut_tree, list_levels, measure_last_level
-from mercer._solver.tree.whole_growth import GrowthInterrupt, can_grow_whole, grow_whole
+from mercer._solver.tree.whole_growth import GrowthInterrupt, can_grow_whole, grow_best_first, grow_whole
 from mercer._source import open_source
 from mercer._stored import Stored, integers, part, size
 from mercer._types import Array

@@ -18,10 +18,6 @@ from mercer.errors import ModelFileError
 LEAF = -1
 # The feature and the threshold of a leaf, as in scikit-learn.
 UNDEFINED = -2
-# Rows up to which threads cost more than they save.
-_FEW_ROWS = 4096
-# Nodes up to which a loop over numbers is faster than some calls of NumPy for each level.
-_FEW_NODES = 512
 
 
 @plain
@@ -111,9 +107,6 @@ class BinaryTree:
     @cached_property
     def depths(self) -> Array:
         """The depth of each node."""
-        # A loop over a few nodes costs less than the set-up of array operations.
-        if self.node_count <= _FEW_NODES:
-            return _measure_depths(self.children_left.tolist(), self.children_right.tolist())
         depths = np.zeros(self.node_count, np.int64)
         here = np.array([0])
         # Level by level from the root; leaves drop out.
@@ -143,8 +136,7 @@ class BinaryTree:
 
     def apply(self, X: Array, threads: int = 1) -> Array:
         """Return the leaf of each row."""
-        # A few rows are not worth threads.
-        return self._packed.find_leaves(X, threads if X.shape[0] > _FEW_ROWS else 1)[:, 0]
+        return self._packed.find_leaves(X, threads)[:, 0]
 
     def predict(self, X: Array, threads: int = 1) -> Array:
         """Return the value of each row's leaf: (n, n_outputs, max_n_classes), or (n, max_n_classes) for one output."""
@@ -168,12 +160,3 @@ class BinaryTree:
         importances = importances / self.weighted_n_node_samples[0]
         total = importances.sum()
         return importances / total if normalize and total > 0.0 else importances
-
-
-def _measure_depths(left: list[int], right: list[int]) -> Array:
-    """Return the depth of each node of a small tree, whose nodes stand after their parents."""
-    depths = [0] * len(left)
-    for node, child in enumerate(left):
-        if child != LEAF:
-            depths[child] = depths[right[node]] = depths[node] + 1
-    return np.array(depths, np.int64)

@@ -1,11 +1,13 @@
-"""Cost-complexity pruning: the weakest link is cut first."""
+"""Parts of a finished tree: what cost-complexity pruning leaves, and the tree cut off at a depth."""
 
 import heapq
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mercer._native.tree import tree_order
+from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._types import Array
 
@@ -94,10 +96,11 @@ def prune(tree: BinaryTree, alpha: float) -> BinaryTree:
 def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
     """Return the tree in which the nodes marked by `cut` are leaves; all nodes below them are removed."""
     gone = np.zeros(tree.node_count, bool)
-    # Children come after their parents, so that one pass reaches all descendants.
-    for node in range(tree.node_count):
-        if (cut[node] or gone[node]) and tree.children_left[node] != LEAF:
-            gone[tree.children_left[node]] = gone[tree.children_right[node]] = True
+    # Level by level: what is below a node that is cut or gone is gone.
+    here = np.flatnonzero(cut)
+    while len(here := here[tree.children_left[here] != LEAF]):
+        here = np.concatenate([tree.children_left[here], tree.children_right[here]])
+        gone[here] = True
     kept, leaf = ~gone, cut & ~gone
     # Kept nodes move up and keep their order.
     numbers = np.cumsum(kept) - 1
@@ -115,3 +118,38 @@ def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
     }
     same = ("impurity", "n_node_samples", "weighted_n_node_samples", "value")
     return replace(tree, **changed, **{name: getattr(tree, name)[kept] for name in same})
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class TreeLevel:
+    """A tree cut off at `depth`: the state of a fit that grew the whole tree at once."""
+
+    tree: BinaryTree
+    depth: int
+
+
+def list_levels(tree: BinaryTree) -> list[tuple[float, int]]:
+    """Return, for each depth, the weighted impurity of the tree cut off there, and the number of its leaves."""
+    return _sum_levels(tree.children_left, tree.depths, tree.weighted_n_node_samples * tree.impurity)
+
+
+def measure_last_level(nodes: dict[str, Array], sizes: Array) -> tuple[float, int]:
+    """Return the weighted impurity and the number of leaves of a tree as it grows, from the nodes of all its levels.
+
+    They have the bits that :func:`list_levels` gives: both add the nodes of a level from left to right.
+    """
+    left, depths = nodes["left"].astype(np.int32), np.repeat(np.arange(len(sizes)), sizes)
+    return _sum_levels(left, depths, nodes["weights"] * nodes["impurity"])[-1]
+
+
+def _sum_levels(left: Array, depths: Array, costs: Array) -> list[tuple[float, int]]:
+    room = 2, len(left) + 1
+    sums, leaves = np.zeros(room), np.zeros(room, np.int64)
+    n_levels = tree_order.sum_levels(left, depths, costs, sums, leaves)
+    return list(zip(sums[0, :n_levels].tolist(), leaves[0, :n_levels].tolist(), strict=True))
+
+
+def cut_tree(tree: BinaryTree, depth: int) -> BinaryTree:
+    """Return `tree` without its nodes below `depth`."""
+    return tree if depth >= tree.max_depth else cut_branches(tree, tree.depths == depth)

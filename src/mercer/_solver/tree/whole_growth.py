@@ -1,8 +1,10 @@
-"""Growth of a whole tree: level by level where nodes are large, the rest in native calls of about ten milliseconds.
+"""Growth of a whole tree: best first, or level by level where nodes are large and the rest in native calls.
 
-Threads share the columns and nodes of the first levels; then each grows whole branches.
+Native calls take about ten milliseconds. Threads share the columns and nodes of the first levels; then each grows whole
+branches.
 """
 
+import heapq
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Self
@@ -11,7 +13,7 @@ import numpy as np
 
 from mercer._native.records import GROWN_NODE, QUAD, WAITING, lend
 from mercer._native.tree import node_search, tree_order
-from mercer._solver.tree.assembly import assemble, join_levels, shape_values, take_state
+from mercer._solver.tree.assembly import GrowthState, assemble, join_levels, shape_values, take_state
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth, Level
 from mercer._solver.tree.search import Room, describe_search, is_single, make_node
@@ -299,3 +301,38 @@ class Thicket:
         # Known here already; a tree from elsewhere finds its depths when they are asked for.
         vars(tree)["depths"] = depths
         return mark_grown(tree)
+
+
+def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
+    """Split, again and again, the leaf whose split lowers the weighted impurity most; of equal ones the oldest.
+
+    The two children of a node make a level of their own. The random draws of a node depend on the path from the root
+    alone, so that a tree that never reaches `max_leaves` is the one that grows level by level.
+    """
+    # A heap of (-gain, level, index in its level, split) for every leaf that can be split. Levels are numbered in the
+    # order of growth, so that of equal gains the oldest leaf comes first, and two arrays are never compared.
+    waiting: list[tuple[float, int, int, Array]] = []
+    _offer(growth, 0, waiting)
+    leaves = 1
+    while waiting and (max_leaves is None or leaves < max_leaves):
+        # The largest decrease first; the heap orders by its negative.
+        _, number, place, best = heapq.heappop(waiting)
+        level, at = growth.levels[number], np.array([place])
+        # The two children make a level of their own, so that one routine divides rows in both ways of growth.
+        growth.levels.append(growth.divide(level, at, best, growth.n_nodes))
+        growth.n_nodes += 2
+        leaves += 1
+        _offer(growth, len(growth.levels) - 1, waiting)
+    return take_state(growth)
+
+
+def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Array]]) -> None:
+    """Push the best split of each node of the level `number` on the heap `waiting`."""
+    level: Level = growth.levels[number]
+    at = growth.find_splittable(level)
+    if len(at) == 0:
+        return
+    best = growth.search(level, at)
+    for place, split in zip(at.tolist(), best):
+        if split[1] >= 0:
+            heapq.heappush(waiting, (-float(split[0]), number, place, split[None]))

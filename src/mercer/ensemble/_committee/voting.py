@@ -1,21 +1,119 @@
-"""Votes of classifiers of any kind, each fitted to all rows: labels are counted, or probabilities averaged."""
+"""Votes of classifiers and means of regressors of any kind, each fitted to all rows."""
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base.parameter import Boolean, Choice, parameter
-from mercer._base.scoring import ClassifierMixin
+from mercer._base import fitting
+from mercer._base.interface import TransformerMixin
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, parameter
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import flatten_targets, name_targets
 from mercer._base.wrapping import float_type
+from mercer._solver import Solution, Solver, Step
+from mercer._solver.request import Dense
 from mercer._source import Source
 from mercer._stored import Stored, part
+from mercer.ensemble._committee.bags import NO_BOUND, BagState
 from mercer.ensemble._committee.combination import combine_labels, combine_numbers
-from mercer.ensemble._committee.voting_model import VotingModel
+from mercer.ensemble._committee.named_members import FirstLayer, GivenRows, NamedMembers, fit_in_parallel, is_dropped
 from mercer.ensemble._reweighting.weak_learner import predict_shares
-from mercer.errors import DataError, UnsupportedError
+from mercer.errors import DataError, ParameterError, UnsupportedError
+
+
+@dataclass(frozen=True, eq=False)
+class _Voting:
+    """The solver: fits as many members at a time as there are threads; each member is a step."""
+
+    fit: Callable[[int], Any]
+    n_members: int
+    threads: int
+
+    def solve(self, state: BagState | None) -> Solver:
+        """Fit the members that `state` does not have yet."""
+        state = BagState(()) if state is None else state
+        while len(state.members) < self.n_members:
+            first = len(state.members)
+            size = min(self.threads, self.n_members - first)
+            for member in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
+                state = BagState((*state.members, member))
+                yield Step(float(len(state.members)), state, NO_BOUND)
+        return Solution(state, True, NO_BOUND)
+
+
+class VotingModel(TransformerMixin, NamedMembers):
+    """Named members, each fitted to all rows, whose predictions are combined by fixed weights."""
+
+    weights: Any = parameter(Array() | Nothing(), default=None, doc="A weight for each pair; None means equal weights.")
+    verbose: int | bool = parameter(Integer(0) | Boolean(), default=False, after="n_jobs")
+
+    _objective_moves = "up"
+
+    # Which estimators may be members, see KINDS.
+    _kind: ClassVar[str]
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Labels for classification, numbers for regression.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members; with scikit-learn's metadata routing, for those that request them.
+        **fit_params : dict
+            Metadata for the members' ``fit``, through scikit-learn's routing.
+        """
+        self._check_call(X, y, fit_params)
+        y, attributes = self._encode_targets(y)
+        members = self._list_members(self._kind)
+        self._check_weights()
+        weight, params = self._route_fit(members, sample_weight, len(y), fit_params)
+        solver = _Voting(FirstLayer(members, params, X, y).fit, len(members), self._threads())
+        source = GivenRows(X, y, weight, self._threads())
+        self.__dict__.pop("feature_names_in_", None)
+        outcome = self._drive(solver.solve, source, max_steps=len(members), attributes=attributes)
+        self._conclude(outcome)
+        return self
+
+    def _check_weights(self) -> None:
+        """Raise if the weights of members are not finite, or not as many as the members."""
+        if self.weights is None:
+            return
+        if len(self.weights) != len(self.estimators):
+            raise ParameterError(
+                f"{type(self).__name__}: Number of `estimators` and weights must be equal; got {len(self.weights)} "
+                f"weights, {len(self.estimators)} estimators."
+            )
+        weights = np.asarray(self._list_weights(), dtype=np.float64)
+        if not (np.isfinite(weights).all() and weights.sum() > 0):
+            raise ParameterError(
+                f"{type(self).__name__}: weights must be finite, with a positive sum over the estimators that are not "
+                f"dropped; got {self.weights!r}."
+            )
+
+    def _list_weights(self) -> list[float] | None:
+        """Return the weights of the fitted members, or before a fit of those that are not dropped."""
+        if self.weights is None:
+            return None
+        pairs = zip(self.estimators, self.weights, strict=True)
+        kept = [weight for (_, member), weight in pairs if not is_dropped(member)]
+        return kept[: len(self.estimators_)] if "estimators_" in vars(self) else kept
+
+    def _fitted(self, state: BagState) -> dict[str, Any]:
+        """Return the fitted attributes that depend on the members of a state."""
+        return self._name_members(list(state.members))
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        names = [name for name, member in self.estimators if not is_dropped(member)]
+        return f"{type(self).__name__}: fitted {names[number]!r}, {number + 1} of {len(names)}"
 
 
 class VotingClassifier(ClassifierMixin, VotingModel):
@@ -184,3 +282,85 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+class VotingRegressor(RegressorMixin, VotingModel):
+    r"""The weighted mean of different regressors, each fitted to all rows.
+
+    .. math:: f(x) = \sum_t \alpha_t f_t(x) \Big/ \sum_t \alpha_t
+
+    Members whose errors are less than perfectly correlated have a mean of less variance, see
+    :func:`variance_of_average`.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members.
+    named_estimators_ : Bunch
+        The fitted members by their names.
+    n_features_in_, feature_names_in_ :
+        As in the first member.
+    history_, converged_, n_iter_, certificate_ :
+        A step for each member; the objective is the number of members. There is no certificate.
+
+    Notes
+    -----
+    As :class:`VotingClassifier`.
+
+    References
+    ----------
+    L. Breiman, *Stacked regressions*, Machine Learning 24 (1996), where the weights are learnt.
+
+    Examples
+    --------
+    >>> from mercer.ensemble import VotingRegressor
+    >>> from mercer.linear_model import Ridge
+    >>> from mercer.tree import DecisionTreeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = DecisionTreeRegressor(max_depth=4, random_state=0)
+    >>> model = VotingRegressor([("ridge", Ridge(alpha=0.1)), ("tree", tree)]).fit(X[:300], y[:300])
+    >>> model.score(X[300:], y[300:]) > model.named_estimators_.tree.score(X[300:], y[300:])
+    True
+    """
+
+    _kind = "regressor"
+
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True), {}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the weighted mean of the members' predictions."""
+        return combine_numbers(self._predict_values(X), self._list_weights()).astype(float_type(X), copy=False)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the prediction of each member.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_members)
+        """
+        return self._predict_values(X).astype(float_type(X), copy=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            The names of the rows' columns; only checked.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        names = self._list_names()
+        self._read_column_names(input_features)
+        return np.asarray([f"{type(self).__name__.lower()}_{name}" for name in names], dtype=object)
+
+    def _predict_values(self, X: Any) -> np.ndarray:
+        """Return the prediction of each member (n, members), float64."""
+        check_is_fitted(self)
+        return np.column_stack(
+            self._predict_members(X, lambda index: np.asarray(self.estimators_[index].predict(X), dtype=np.float64))
+        )

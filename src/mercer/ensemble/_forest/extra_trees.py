@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from mercer._documentation import compose_docstring
-from mercer.ensemble._forest.documentation import SHARED
-from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
+from mercer.ensemble._forest.kinds import SHARED, ForestClassifier, ForestRegressor
 from mercer.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 

@@ -4,8 +4,7 @@ from typing import ClassVar
 
 from mercer._base.parameter import Boolean, parameter
 from mercer._documentation import compose_docstring
-from mercer.ensemble._forest.documentation import SHARED
-from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
+from mercer.ensemble._forest.kinds import SHARED, ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import DRAWN, ForestModel
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

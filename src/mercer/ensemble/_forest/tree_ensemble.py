@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -9,8 +10,12 @@ from mercer._base import Estimator, accept_rows
 from mercer._base.parameter import attribute
 from mercer._base.tree_problem import check_values
 from mercer._base.validation import check_rows
+from mercer._solver.tree.packed_forest import PackedForest, join_trees, share_values
 from mercer._types import Array
 from mercer.errors import ModelFileError
+
+# The packed trees of each ensemble that has predicted, with the list of trees from which they were made.
+_PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
 
 
 class TreeEnsemble(Estimator):
@@ -34,6 +39,17 @@ class TreeEnsemble(Estimator):
                 f"{type(self).__name__}: its trees must all read {self.n_features_in_} columns and have values of one "
                 f"shape; the file's do not."
             )
+
+    def _pack(self) -> PackedForest:
+        """Return all trees in a few arrays, joined when first needed; the trees then become views of these."""
+        members, cached = vars(self).get("_members", vars(self).get("estimators_")), _PACKED.get(self)
+        if cached is None or cached[0] is not members:
+            trees = [member.tree_ for member in members]
+            packed = join_trees(trees, vars(self).get("n_trees_per_iteration_", 1))
+            for member, tree in zip(members, share_values(packed, trees)):
+                member.tree_ = tree
+            cached = _PACKED[self] = (members, packed)
+        return cached[1]
 
     def _check_rows(self, X: Any) -> Array:
         """Return rows to predict, checked; those of a NumPy array need fewer checks."""

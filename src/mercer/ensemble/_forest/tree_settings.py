@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.tree.assembly import assemble
-from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.growth import Growth, Rules
 from mercer._solver.tree.pruning import prune
 from mercer._solver.tree.search import Room
-from mercer._solver.tree.whole_growth import grow_whole
+from mercer._solver.tree.whole_growth import grow_best_first, grow_whole
 from mercer._types import Array
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -19,7 +18,6 @@ from mercer._base.tree_problem import open_problem, read_rules
 from mercer._base.validation import flatten_targets
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
-from mercer._solver.tree.packed_forest import PackedForest, join_trees
 from mercer._source import open_source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, integers, members, part, size, texts
@@ -31,8 +29,33 @@ from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.errors import DataError, ParameterError
 from mercer.tree import DecisionTreeRegressor
 
-# The packed trees of each model that has predicted, by score, with the list of trees from which they were made.
-_PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
+_ATTRIBUTES = """n_estimators_, n_trees_per_iteration_, max_features_ : int
+        The numbers of rounds, of trees in a round, and of features among which a node is split.
+    init_ : estimator or 'zero'
+        What the rounds start from.
+    train_score_ : ndarray of shape (n_estimators_,)
+        The loss after each round of the rows that it learnt from.
+    oob_scores_, oob_improvement_ : ndarray of shape (n_estimators_,)
+        With `subsample` < 1: the loss of the other rows after each round, and its decrease by the round.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of each feature in the gain of all splits.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+    history_ : dict of ndarray
+        After each round: ``objective``, the mean loss of all training rows, and ``seconds``.
+    converged_ : bool
+        Whether early stopping or the monitor ended the fit.
+    n_iter_, certificate_
+        Rounds of this fit. No certificate: boosting is greedy."""
+
+# The texts by the names that the docstrings of the two classes use.
+SHARED = {
+    "attributes": _ATTRIBUTES,
+}
+
+
 # The parameters that an ensemble passes to its trees.
 _TREE_PARAMETERS = (
     *("min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_depth", "min_impurity_decrease"),
@@ -364,20 +387,11 @@ class GradientModel(TreeEnsemble):
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)
 
-    def _pack(self) -> PackedForest:
-        """Return all trees in a few arrays, joined when first needed."""
-        cached = _PACKED.get(self)
-        if cached is None or cached[0] is not self._members:
-            trees, k = [member.tree_ for member in self._members], self.n_trees_per_iteration_
-            cached = _PACKED[self] = (self._members, join_trees(trees, k))
-        return cached[1]
-
     def _score_rows(self, X: Any) -> Array:
         """Return the scores (n, k), in the precision of the fit."""
         rows = self._check_rows(X)
-        threads = self._threads() if rows.shape[0] > 512 else 1
         scores = self._start_scores(rows, InitialModel(self.init_, self._baseline), self._loss_used)
-        scores += self.learning_rate * self._pack().sum_leaves(rows, threads)
+        scores += self.learning_rate * self._pack().sum_leaves(rows, self._threads())
         return scores.astype(self._dtype, copy=False)
 
     def _stage_scores(self, X: Any) -> Iterator[Array]:

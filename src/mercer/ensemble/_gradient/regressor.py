@@ -11,8 +11,7 @@ from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._objective import find_loss
 from mercer._types import Array
-from mercer.ensemble._gradient.documentation import SHARED
-from mercer.ensemble._gradient.model import GradientModel
+from mercer.ensemble._gradient.model import SHARED, GradientModel
 from mercer.ensemble._histogram.losses import BoostingLoss
 
 

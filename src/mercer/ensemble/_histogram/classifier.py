@@ -13,8 +13,7 @@ from mercer._documentation import compose_docstring
 from mercer._objective import Exponential, Logistic, Softmax
 from mercer._source import Source
 from mercer._types import Array
-from mercer.ensemble._histogram.boosting import HistBoosting
-from mercer.ensemble._histogram.documentation import SHARED
+from mercer.ensemble._histogram.boosting import SHARED, HistBoosting
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import Targets, encode_labels, read_column
 from mercer.ensemble._histogram.scores import Labels, squeeze_scores

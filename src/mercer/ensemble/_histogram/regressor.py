@@ -12,8 +12,7 @@ from mercer._documentation import compose_docstring
 from mercer._objective import Pinball, find_loss
 from mercer._source import Source
 from mercer._types import Array
-from mercer.ensemble._histogram.boosting import HistBoosting
-from mercer.ensemble._histogram.documentation import SHARED
+from mercer.ensemble._histogram.boosting import SHARED, HistBoosting
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import Targets, read_column
 from mercer.errors import DataError, ParameterError

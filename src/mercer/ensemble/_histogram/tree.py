@@ -9,11 +9,10 @@ from mercer._native.tree import tree_order
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF
 from mercer._solver.tree.packed_forest import PackedForest
-from mercer._solver.tree.soundness import ensure_sound, mark_grown
+from mercer._solver.tree.soundness import check_boosted_nodes, ensure_sound, mark_grown
 from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
-from mercer.ensemble._histogram.soundness import check_boosted_nodes
 
 _NO_NODES = np.empty(0, np.int32)
 _NO_SETS = np.empty(0, np.int64)

@@ -24,8 +24,6 @@ from mercer.tree import ExtraTreeRegressor
 
 # Rows in the sample of a tree unless `max_samples` says otherwise: more rows hide outliers among others (masking).
 _FEW_SAMPLES = 256
-# Up to this number of rows, starting threads would take longer than the walk through the trees.
-_ONE_THREAD = 512
 # The threshold of the original paper: the score of a row whose path is as long as that of an average row.
 _AVERAGE = -0.5
 # The trees of each forest as estimators, made when they are first asked for.
@@ -190,7 +188,7 @@ class IsolationForest(Detector, Estimator):
         if source.place != "memory":
             return source.map(scorer)
         X = source.whole()
-        return scorer.score(X, self._threads() if X.shape[0] > _ONE_THREAD else 1)
+        return scorer.score(X, self._threads())
 
     def _scorer(self) -> PathScores:
         check_is_fitted(self)
