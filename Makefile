@@ -86,6 +86,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.linear_model.tests.test_coordinate_descent \
 	sklearn.linear_model.tests.test_huber \
 	sklearn.linear_model.tests.test_least_angle \
+	sklearn.linear_model.tests.test_omp \
 	sklearn.linear_model.tests.test_quantile \
 	sklearn.linear_model.tests.test_sgd \
 	sklearn.linear_model.tests.test_perceptron \

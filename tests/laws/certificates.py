@@ -308,6 +308,13 @@ def angle_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(max(np.abs(products[used] - height).max(initial=0.0), (products - height).max())) / top
 
 
+def pursuit_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The largest product of a column in use with the residual, as a share of the largest at the start."""
+    centred, used = X - X.mean(axis=0), model.coef_ != 0
+    top = np.abs(centred.T @ (y - y.mean())).max()
+    return float(np.abs(centred[:, used].T @ (y - model.predict(X))).max(initial=0.0)) / top
+
+
 def perceptron_mistakes(model: Any, X: np.ndarray, y: Any) -> float:
     """How many rows are not on their own side, class by class."""
     scores = X @ model.coef_.T + model.intercept_
@@ -723,6 +730,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "LassoLars"): lasso_gap,
     ("duality gap", "LassoLarsCV"): lasso_gap,
     ("duality gap", "LassoLarsIC"): lasso_gap,
+    ("residual", "OrthogonalMatchingPursuit"): pursuit_residual,
+    ("residual", "OrthogonalMatchingPursuitCV"): pursuit_residual,
     ("residual", "Lars"): angle_residual,
     ("residual", "LarsCV"): angle_residual,
     ("residual", "LassoLarsCV"): angle_residual,

@@ -40,6 +40,8 @@ STANDARDISED = {
     # Some checks call partial_fit, which refuses what needs all rows.
     "MLPClassifier": {"class_weight": None},
     "MLPRegressor": {"early_stopping": False},
+    # Some checks have one column.
+    "OrthogonalMatchingPursuit": {"n_nonzero_coefs": None},
     "RadiusNeighborsClassifier": {"radius": 1.0},
     "RadiusNeighborsRegressor": {"radius": 1.0},
 }
@@ -202,6 +204,7 @@ SETTINGS = {
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],
     "Lars": [{}, {"n_nonzero_coefs": 4, "precompute": False}],
     "LassoLars": [{}, {"positive": True, "alpha": 0.1}],
+    "OrthogonalMatchingPursuit": [{"n_nonzero_coefs": 4}],
     "LassoCV": [{"alphas": 12, "eps": 1e-2}],
     "ElasticNetCV": [{"alphas": 5, "eps": 1e-2, "cv": 3, "l1_ratio": [0.5, 0.9]}],
     "HistogramDensity": [{}, {"bins": 4, "strategy": "quantile", "smoothing": 0.5}],

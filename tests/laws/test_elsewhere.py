@@ -122,6 +122,7 @@ SOLVERS_OF_ONE_PASS = {
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
     "Lars": {"auto"},
+    "OrthogonalMatchingPursuit": {"auto"},
     "LassoLars": {"auto"},
     "BayesianRidge": {"auto"},
     "FourierBasis": {"auto"},

@@ -32,9 +32,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "GammaRegressor", "HuberRegressor", "Lars", "LarsCV"),
         *("Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "LinearRegression", "LogisticRegression"),
-        *("LogisticRegressionCV", "Perceptron", "PoissonRegressor", "QuantileRegressor", "Ridge", "RidgeCV"),
-        *("RidgeClassifier", "RidgeClassifierCV", "SGDClassifier", "SGDRegressor", "TweedieRegressor", "enet_path"),
-        *("lars_path", "lars_path_gram", "lasso_path"),
+        *("LogisticRegressionCV", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "Perceptron"),
+        *("PoissonRegressor", "QuantileRegressor", "Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+        *("SGDClassifier", "SGDRegressor", "TweedieRegressor", "enet_path", "lars_path", "lars_path_gram"),
+        *("lasso_path", "orthogonal_mp", "orthogonal_mp_gram"),
     ),
     "manifold": (
         *("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralEmbedding", "TSNE"),

@@ -7,6 +7,10 @@ from mercer.linear_model._greedy.lars_cv import LassoLarsCV as LassoLarsCV
 from mercer.linear_model._greedy.lars_path import lars_path as lars_path
 from mercer.linear_model._greedy.lars_path import lars_path_gram as lars_path_gram
 from mercer.linear_model._greedy.lasso_lars_ic import LassoLarsIC as LassoLarsIC
+from mercer.linear_model._greedy.matching_pursuit import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
+from mercer.linear_model._greedy.matching_pursuit_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+from mercer.linear_model._greedy.orthogonal_mp import orthogonal_mp as orthogonal_mp
+from mercer.linear_model._greedy.orthogonal_mp import orthogonal_mp_gram as orthogonal_mp_gram
 from mercer.linear_model._huber import HuberRegressor as HuberRegressor
 from mercer.linear_model._inference.inference import Inference as Inference
 from mercer.linear_model._inference.inference import inference as inference
@@ -47,13 +51,9 @@ from sklearn.linear_model import MultiTaskElasticNet as MultiTaskElasticNet
 from sklearn.linear_model import MultiTaskElasticNetCV as MultiTaskElasticNetCV
 from sklearn.linear_model import MultiTaskLasso as MultiTaskLasso
 from sklearn.linear_model import MultiTaskLassoCV as MultiTaskLassoCV
-from sklearn.linear_model import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
-from sklearn.linear_model import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
 from sklearn.linear_model import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressiveRegressor
 from sklearn.linear_model import RANSACRegressor as RANSACRegressor
 from sklearn.linear_model import SGDOneClassSVM as SGDOneClassSVM
 from sklearn.linear_model import TheilSenRegressor as TheilSenRegressor
-from sklearn.linear_model import orthogonal_mp as orthogonal_mp
-from sklearn.linear_model import orthogonal_mp_gram as orthogonal_mp_gram
 from sklearn.linear_model import ridge_regression as ridge_regression

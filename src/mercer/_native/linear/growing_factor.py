@@ -34,11 +34,16 @@ def add_column(
     return share
 
 
+def extend_lower(L: cython.const[cython.double][:, ::1], at: cython.Py_ssize_t, x: cython.double[::1]) -> cython.void:
+    """Overwrite entry `at` of x, whose entries before are those of L^-1 x, by that of L^-1 x."""
+    x[at] = (x[at] - inline.dot(L[at, :at], x[:at])) / L[at, at]
+
+
 def solve_lower(L: cython.const[cython.double][:, ::1], size: cython.Py_ssize_t, x: cython.double[::1]) -> cython.void:
     """Overwrite x by L^-1 x."""
     i: cython.Py_ssize_t
     for i in range(size):
-        x[i] = (x[i] - inline.dot(L[i, :i], x[:i])) / L[i, i]
+        extend_lower(L, i, x)
 
 
 def solve_upper(L: cython.const[cython.double][:, ::1], size: cython.Py_ssize_t, x: cython.double[::1]) -> cython.void:

@@ -14,8 +14,9 @@ from mercer._documentation import compose_docstring
 from mercer._statistic import MomentSums
 from mercer._stored import Stored, floats, integers, members
 from mercer.linear_model._greedy.documentation import SHARED
-from mercer.linear_model._solvers.greedy.column_products import plan_products
-from mercer.linear_model._solvers.greedy.least_angle import LeastAngleState, PathRecord, PathRules, follow_paths
+from mercer.linear_model._solvers.greedy.column_products import ColumnProducts, plan_products
+from mercer.linear_model._solvers.greedy.following import PathsState, follow_paths
+from mercer.linear_model._solvers.greedy.least_angle import LeastAnglePath, PathRecord, PathRules
 from mercer.linear_model._solvers.lasso.coordinate_descent import check_cross
 
 # Knots that one step may take where nobody watches: all of them.
@@ -115,9 +116,12 @@ class PathModel(LeastAngleModel):
         def check(moments: MomentSums) -> None:
             check_cross(name, Xy, moments.cross)
 
+        def begin(moments: MomentSums, target: int, products: ColumnProducts) -> LeastAnglePath:
+            return LeastAnglePath(rules, moments, target, products, n_rows)
+
         fitted = partial(self._read_state, dtype=source.dtype_name, flat=(flat, source.target_shape == ()))
         outcome = self._drive(
-            lambda start: follow_paths(plan, rules, n_rows, self._pace(), check, start), source, fitted=fitted
+            lambda start: follow_paths(plan, begin, self._pace(), start, check), source, fitted=fitted
         )
         records = outcome.state.records
         steps = [int(record.counts[3]) - 1 for record in records]
@@ -126,7 +130,7 @@ class PathModel(LeastAngleModel):
         self._conclude(outcome, "raise max_iter")
         return self
 
-    def _read_state(self, state: LeastAngleState, dtype: str, flat: tuple[bool, bool]) -> dict[str, Any]:
+    def _read_state(self, state: PathsState, dtype: str, flat: tuple[bool, bool]) -> dict[str, Any]:
         """Return the fitted attributes; `flat` says whether coefficients and intercept lose the axis of targets."""
         attributes = self._linear_attributes(state, dtype, *flat)
         alphas = [(record.heights[:, 0] / state.total).astype(dtype) for record in state.records]

@@ -80,6 +80,19 @@ class ColumnProducts:
         """Return products that are computed when they are asked for."""
         return cls(np.empty((0, n_features)), np.full(n_features, -1, dtype=np.intp), store, subject)
 
+    def list_fetched(self) -> Array:
+        """Return the columns whose products were computed, in the order in which they were."""
+        if self.store is None:
+            return np.empty(0, dtype=np.intp)
+        fetched = np.flatnonzero(self.place >= 0)
+        return fetched[np.argsort(self.place[fetched])]
+
+    def fetch_again(self, columns: Array) -> Generator[Any, Any, None]:
+        """Compute the products of columns that a resumed run had, unless they are there."""
+        for column in columns:
+            if self.place[column] < 0:
+                yield from self.fetch(int(column))
+
     def fetch(self, column: int) -> Generator[Any, Any, None]:
         """Compute the products of a column with all others, in one pass over the rows."""
         count, store = self.store.size, self.store

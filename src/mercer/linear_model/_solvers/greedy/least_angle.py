@@ -3,7 +3,7 @@
 Heights are S alpha, with S the sum of the weights: alpha is the penalty at which the lasso has a knot's coefficients.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +12,10 @@ import numpy as np
 from mercer._native.linear import descent
 from mercer._native.linear import least_angle as native
 from mercer._plain import plain
-from mercer._solver.driver import Solver
-from mercer._solver.step import Certificate, Solution, Step
+from mercer._solver.step import Certificate
 from mercer._source.memory import require_memory
-from mercer._statistic import MomentSums
 from mercer._types import Array
-from mercer.linear_model._solvers.greedy.column_products import (
-    ColumnProducts,
-    ProductPlan,
-    open_products,
-    sum_products,
-)
+from mercer.linear_model._solvers.greedy.column_products import ColumnProducts
 
 # A column does not join whose part beyond the others is less than this share of it: rounding leaves as much.
 _PIVOT = 1e-7
@@ -144,8 +137,8 @@ class LeastAnglePath:
 
     @property
     def has_arrived(self) -> bool:
-        """Whether the path has come to the lowest penalty."""
-        return self.ended == _ENDED
+        """Whether the path has come to the lowest penalty, or least angles to as many columns as were asked for."""
+        return self.ended == _ENDED or (self.is_over and not self.rules.lasso)
 
     @property
     def n_steps(self) -> int:
@@ -177,10 +170,14 @@ class LeastAnglePath:
         """How many columns did not join because those in use determine them."""
         return int(np.count_nonzero(self.marks == 2))
 
-    def objectives(self, alpha: float) -> Array:
-        """Return the lasso's objective at a penalty for every knot."""
-        heights = self.heights[: self.counts[3]]
-        return 0.5 * np.maximum(heights[:, 1], 0.0) / self.total + alpha * heights[:, 2]
+    def objectives(self) -> Array:
+        """Return the objective at every knot: that of the lasso at the lowest penalty, or half the squared residual."""
+        heights, price = self.heights[: self.counts[3]], self.rules.lowest if self.rules.lasso else 0.0
+        return 0.5 * np.maximum(heights[:, 1], 0.0) / self.total + price * heights[:, 2]
+
+    def measures(self) -> dict[str, Array]:
+        """Return what the history lists besides the objective, for every knot."""
+        return {"alpha": self.alphas}
 
     def walk(self, steps: int) -> Generator[Any, Any, None]:
         """Take some steps more, or as many as there are."""
@@ -210,18 +207,18 @@ class LeastAnglePath:
     def record(self) -> PathRecord:
         """Return all that a resumed run needs."""
         count = int(self.counts[3])
-        used = np.flatnonzero(self.products.place >= 0) if self.products.store is not None else np.empty(0, np.intp)
-        fetched = used[np.argsort(self.products.place[used])]
         arrays = (self.columns, self.slots, self.factor, self.order, self.marks, self.counts, self.numbers)
         return PathRecord(
-            *(array.copy() for array in arrays), self.coefs.copy(), self.heights[:count].copy(), self.ended, fetched
+            *(array.copy() for array in arrays),
+            self.coefs.copy(),
+            self.heights[:count].copy(),
+            self.ended,
+            self.products.list_fetched(),
         )
 
     def restore(self, record: PathRecord) -> Generator[Any, Any, None]:
         """Go to an earlier record."""
-        for column in record.fetched:
-            if self.products.place[column] < 0:
-                yield from self.products.fetch(int(column))
+        yield from self.products.fetch_again(record.fetched)
         arrays = (record.columns, record.slots, record.factor, record.order, record.marks, record.counts)
         self.columns, self.slots, self.factor, self.order, self.marks, self.counts = (one.copy() for one in arrays)
         self.numbers, self.knots, self.heights = (one.copy() for one in (record.numbers, record.knots, record.heights))
@@ -232,9 +229,12 @@ class LeastAnglePath:
         used = np.flatnonzero(coef)
         return self.cross - coef[used] @ self.products.rows[self.products.place[used]]
 
-    def measure(self) -> tuple[float, float]:
-        """Return how far the optimality conditions are from holding where the path is, and what is asked for."""
-        return self.measure_at(self.coef, self.floor if self.rules.lasso else float(self.numbers[0]))
+    def certify(self, others: list["LeastAnglePath"]) -> Certificate:
+        """Return the certificate of this path and those of other targets, where they are."""
+        paths = [self, *others]
+        ends = [path.floor if self.rules.lasso else float(path.numbers[0]) for path in paths]
+        measured = [path.measure_at(path.coef, end) for path, end in zip(paths, ends, strict=True)]
+        return certify(self.rules.lasso and self.floor > 0, measured)
 
     def measure_at(self, coef: Array, height: float) -> tuple[float, float]:
         """Return how far some coefficients are from those of the path at a height, and what is asked for."""
@@ -249,91 +249,6 @@ class LeastAnglePath:
         used = coef != 0
         uneven[used] = np.abs(np.abs(slopes[used]) - height)
         return float(uneven.max(initial=0.0)) / (top or 1.0), _EXACT
-
-
-@plain
-@dataclass(frozen=True, eq=False)
-class LeastAngleState:
-    """The model (``coef`` is features x targets), and where the path of each target is."""
-
-    coef: Array
-    intercept: Array
-    records: tuple[PathRecord, ...]
-    total: float
-    method: str
-
-
-def follow_paths(
-    plan: ProductPlan,
-    rules: PathRules,
-    n_rows: int,
-    pace: int,
-    check: Callable[[MomentSums], None],
-    start: LeastAngleState | None,
-) -> Solver[LeastAngleState]:
-    """Walk the path of each target to its end.
-
-    Parameters
-    ----------
-    plan : ProductPlan
-    rules : PathRules
-    n_rows : int
-        The number of rows, or of columns where it is not known.
-    pace : int
-        Knots between two steps that watches see.
-    check : callable
-        Checks the moments.
-    start : LeastAngleState or None
-        A state of an earlier run.
-    """
-    moments = yield from sum_products(plan)
-    check(moments)
-    paths = []
-    for target in range(len(moments.y_scatter)):
-        products = (paths[0].products if paths else None) or (yield from open_products(plan, moments))
-        paths.append(LeastAnglePath(rules, moments, target, products, n_rows))
-    if start is not None:
-        for path, record in zip(paths, start.records, strict=True):
-            yield from path.restore(record)
-    state = _read(paths, moments, plan)
-    for path in paths:
-        while not path.is_over:
-            before = [other.n_steps for other in paths]
-            yield from path.walk(pace)
-            state = _read(paths, moments, plan)
-            if path.n_steps > before[paths.index(path)]:
-                yield _step(paths, state, before)
-    if not any(path.n_steps for path in paths):
-        yield _step(paths, state, [0] * len(paths))
-    certificate = certify_paths(paths)
-    arrived = all(path.has_arrived or not rules.lasso for path in paths)
-    return Solution(state, arrived, certificate)
-
-
-def _read(paths: list[LeastAnglePath], moments: Any, plan: ProductPlan) -> LeastAngleState:
-    coef = np.stack([path.coef for path in paths], axis=1)
-    intercept = moments.y_mean - moments.mean @ coef
-    method = "gram" if plan.on_gram else "columns"
-    return LeastAngleState(coef, intercept, tuple(path.record() for path in paths), float(moments.weight), method)
-
-
-def _step(paths: list[LeastAnglePath], state: LeastAngleState, before: list[int]) -> Step[LeastAngleState]:
-    """Return the step after the knots that were reached since `before`; those between them go to the history alone."""
-    [moving] = [number for number, path in enumerate(paths) if path.n_steps > before[number]] or [0]
-    rules = paths[0].rules
-    price = rules.lowest if rules.lasso else 0.0
-    others = sum(float(path.objectives(price)[-1]) for number, path in enumerate(paths) if number != moving)
-    path, first = paths[moving], min(before[moving] + 1, paths[moving].n_steps)
-    objectives = (path.objectives(price)[first:] + others).tolist()
-    alphas = path.alphas[first:].tolist()
-    sizes = {"objective": objectives[:-1], "alpha": alphas[:-1]}
-    earlier = sizes if len(objectives) > 1 else None
-    return Step(objectives[-1], state, certify_paths(paths), {"alpha": alphas[-1]}, earlier)
-
-
-def certify_paths(paths: list[LeastAnglePath]) -> Certificate:
-    """Return the certificate of the paths of some targets."""
-    return certify(paths[0].rules.lasso and paths[0].floor > 0, [path.measure() for path in paths])
 
 
 def certify(by_gap: bool, measured: list[tuple[float, float]]) -> Certificate:

@@ -86,6 +86,15 @@ def interpolate_errors(knots: Array, errors: Array, middles: Array, alphas: Arra
     return first + t * ((4.0 * middle - 3.0 * first - last) + t * (2.0 * first + 2.0 * last - 4.0 * middle))
 
 
+def walk_together(walks: list[Asking], steps: int, n_features: int) -> Asking:
+    """Run some walks of a number of steps side by side, or one after the other where they are short."""
+    if steps * n_features**2 > _SHORT:
+        yield Together(walks)
+        return
+    for walk in walks:
+        yield from walk
+
+
 class _FoldPath:
     """The path of a fold's training rows, and the errors on its test rows at its knots and half-way between them."""
 
@@ -124,11 +133,7 @@ class _Folds:
     def advance(self, steps: int) -> Asking:
         """Take steps on every path, side by side."""
         walks = [*(fold.walk(steps) for fold in self.paths), self.whole.walk(steps)]
-        if steps * len(self.moments.mean) ** 2 > _SHORT:
-            yield Together(walks)
-            return
-        for walk in walks:
-            yield from walk
+        yield from walk_together(walks, steps, len(self.moments.mean))
 
     def choose(self) -> ChosenPlace:
         """Return the place of the least mean error over the folds, as far as their paths have come."""
