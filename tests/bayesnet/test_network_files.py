@@ -174,3 +174,27 @@ def test_an_empty_file_is_refused():
     for read in FORMS.values():
         with pytest.raises(DataError, match="file, line 1"):
             read("")
+
+
+def test_commas_between_probabilities_are_all_there_or_none():
+    form = "network unnamed {{}} variable x {{ type discrete [3] {{ a, b, c }}; }} probability (x) {{ table {}; }}"
+    for numbers in ("0.2, 0.3, 0.5", "0.2 0.3 0.5"):
+        assert read_bif(form.format(numbers)).tables["x"].tolist() == [0.2, 0.3, 0.5]
+    with pytest.raises(DataError, match="line 1: a number must stand here; got ','"):
+        read_bif(form.format("0.2,, 0.3, 0.5"))
+
+
+def test_lines_of_errors_count_comments_and_quoted_names():
+    text = 'network n {}\n/* two\nlines */ // one\nvariable "a\\"b" { type discrete [2] { yes, no }; }\n'
+    assert list(read_bif(text + 'probability ("a\\"b") { table 0.5, 0.5; }').tables) == ['a"b']
+    with pytest.raises(DataError, match="line 6: a number must stand here; got 'half'"):
+        read_bif(text + 'probability ("a\\"b") {\n table half, 0.5; }')
+    with pytest.raises(DataError, match='line 5: a text that begins with " must end with "'):
+        read_bif(text + 'probability ("a')
+    with pytest.raises(DataError, match=r"line 1: a comment that begins with /\* must end"):
+        read_bif("network n {} /* open")
+
+
+def test_the_name_that_is_written_is_no_word_of_the_format():
+    # Other programs refuse a network that is called "network".
+    assert format_bif(make_network(0)).startswith("network unnamed {")

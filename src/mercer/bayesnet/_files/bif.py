@@ -191,14 +191,14 @@ def quote_word(word: Any) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def format_bif(network: BayesianNetwork, name: str = "network") -> str:
+def format_bif(network: BayesianNetwork, name: str = "unnamed") -> str:
     """Return a network as text in the format BIF; numbers have all their digits.
 
     Parameters
     ----------
     network : BayesianNetwork
         Its names and states are written as texts.
-    name : str, default="network"
+    name : str, default="unnamed"
         The name of the network in the file.
 
     Returns

@@ -138,6 +138,8 @@ class TokenReader:
         try:
             stop = self.texts.index(end, self.place)
             numbers = [float(text) for text in self.texts[self.place : stop] if text != ","]
+            if stop - self.place - len(numbers) not in (0, len(numbers) - 1):
+                raise ValueError
         except ValueError:
             # Token by token, up to the one at fault.
             numbers = []

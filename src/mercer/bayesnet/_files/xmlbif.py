@@ -119,14 +119,14 @@ def _add_definition(draft: NetworkDraft, fields: dict[str, list[str]], line: int
     draft.add_table(names[0], numbers.reshape(shape), line)
 
 
-def format_xmlbif(network: BayesianNetwork, name: str = "network") -> str:
+def format_xmlbif(network: BayesianNetwork, name: str = "unnamed") -> str:
     """Return a network as text in the format XMLBIF; numbers have all their digits.
 
     Parameters
     ----------
     network : BayesianNetwork
         Its names and states are written as texts.
-    name : str, default="network"
+    name : str, default="unnamed"
         The name of the network in the file.
 
     Returns
