@@ -283,3 +283,20 @@ def test_a_leak_among_thousands_of_columns_is_found_without_measuring_all_of_the
     assert [name for name, role in found.items() if role == "leak"] == ["copy"]
     # One fit for each column of noise, and four for the leak: its first fold is measured twice.
     assert len(fits) == 44
+
+
+@pytest.mark.parametrize("order", ["file", "shuffled"])
+def test_a_first_column_without_a_name_that_numbers_the_rows_is_an_id_whatever_its_gaps(tmp_path, order):
+    random = np.random.default_rng(0)
+    rows = np.flatnonzero(random.random(300) < 0.5) + 1
+    if order == "shuffled":
+        random.shuffle(rows)
+    path = tmp_path / "half.csv"
+    path.write_text(",size,price\n" + "".join(f"{i},{random.random():.3f},{random.random():.3f}\n" for i in rows))
+    roles, notices = guess_roles(read_table(path), target="price")
+    assert roles.features == ["size"]
+    assert "`column_1` (a column without a name that numbers the rows)" in " ".join(one.text for one in notices)
+    # Numbers that neither rise nor fill their range are measurements.
+    amounts = random.choice(10**6, size=len(rows), replace=False)
+    path.write_text(",size,price\n" + "".join(f"{i},{random.random():.3f},{random.random():.3f}\n" for i in amounts))
+    assert guess_roles(read_table(path), target="price")[0].features == ["column_1", "size"]

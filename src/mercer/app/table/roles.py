@@ -26,6 +26,10 @@ from mercer.errors import DataError
 KINDS = ("number", "category", "date", "text")
 _LEFT_OUT = ("id", "constant", "leak", "ignored")
 _ID_NAME = re.compile(r"(.*[_\W])?([iI][dD]s?|uuid|UUID|guid|GUID|index|rowid|row_?number)|.*[a-z]I[dD]|Unnamed.*")
+# What the reader calls a first column without a name: programs write the numbers or names of the rows there.
+_UNNAMED = "column_1"
+# Of row numbers that are out of order, as in a random half of a table, at least one in this many is in the table.
+_MOST_TAKEN_OUT = 4.0
 # Years and days may count up by one from row to row without being row numbers.
 _TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|time|day|week|month|quarter|age)s?", re.IGNORECASE)
 # A column with a larger share of missing values is left out.
@@ -272,6 +276,8 @@ def _guess_id(name: str, known: Any, distinct: int) -> _Guess | None:
         whole = known.dtype.kind == "i" or np.array_equal(known, np.floor(known))
         if not whole or not (called or own == 1.0) or _TIME_NAME.fullmatch(name):
             return None
+        if own == 1.0 and name == _UNNAMED and len(known) >= FEWEST_ROWS and _numbers_rows(known):
+            return _Guess("id", "a column without a name that numbers the rows", distinct)
         # Numbers that fill their range with few gaps count the rows.
         counting = own == 1.0 and float(known.max()) - float(known.min()) < 1.1 * len(known)
         if own == 1.0 and (called or counting) and len(known) >= FEWEST_ROWS:
@@ -284,6 +290,12 @@ def _guess_id(name: str, known: Any, distinct: int) -> _Guess | None:
     if own >= _OWN_VALUE and not text and distinct > 10:
         return _Guess("id", "a different text in almost every row", distinct)
     return _guess_repeated_id(name, known, distinct) if called and distinct > 20 else None
+
+
+def _numbers_rows(known: Any) -> bool:
+    """Return whether different whole numbers rise from row to row, or nearly fill their range: rows may be missing."""
+    rises = bool((known.to_numpy()[1:] > known.to_numpy()[:-1]).all())
+    return rises or float(known.max()) - float(known.min()) < _MOST_TAKEN_OUT * len(known)
 
 
 def _guess_repeated_id(name: str, known: Any, distinct: int) -> _Guess:
