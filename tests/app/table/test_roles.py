@@ -300,3 +300,11 @@ def test_a_first_column_without_a_name_that_numbers_the_rows_is_an_id_whatever_i
     amounts = random.choice(10**6, size=len(rows), replace=False)
     path.write_text(",size,price\n" + "".join(f"{i},{random.random():.3f},{random.random():.3f}\n" for i in amounts))
     assert guess_roles(read_table(path), target="price")[0].features == ["column_1", "size"]
+
+
+def test_a_target_whose_squares_overflow_and_an_address_for_a_path_are_refused_with_a_cure():
+    frame = pandas.DataFrame({"x": np.arange(30) % 7, "y": np.linspace(-1.0, 1.0, 30) * 1e300})
+    roles = guess_roles(read_table(frame), target="y")[0]
+    assert "must have values up to 1e+150, whose squares can be summed; got 1e+300" in roles.obstacle
+    with pytest.raises(DataError, match="a table must be a file; mercer downloads nothing"):
+        read_table("https://example.org/table.csv")

@@ -1,6 +1,7 @@
 """Find the format of a file from its first bytes: names can be wrong, and standard input has none."""
 
 import io
+import re
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -43,6 +44,8 @@ _STRANGERS = {
     b"<html": "a web page",
     b"<?xml": "an XML document",
 }
+# Addresses of other machines, which people give like paths.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 # Share of zeros in a byte of each letter from which a text without a mark is UTF-16 or UTF-32.
 _WIDE = 0.7
@@ -103,6 +106,10 @@ def _find_place(source: str | Path) -> Place:
         text, _, part = text.rpartition("::")
     path = Path(text).expanduser()
     if not path.exists():
+        if _ADDRESS.match(text):
+            raise DataError(
+                f"{text}: a table must be a file; mercer downloads nothing. Save it first, or give - and pipe it in."
+            )
         raise DataError(
             f"{text}: there is no such file. Give the path of a table ({FORMATS}), or - for standard input."
         )

@@ -25,6 +25,8 @@ _ROWS_OF_A_CODE = 10
 _MOST_CLASSES = 200
 # A class with less than this share of the rows that it would have among equal classes is called rare.
 _RARE = 0.2
+# Largest value of a number to be predicted: sums of squares of larger ones overflow.
+_LARGEST = 1e150
 _TASKS = ("classification", "regression", "structure")
 _NAMES = re.compile(
     r"(target|label|class|outcome|response|y|churn(ed)?|default(ed)?|survived|species|diagnosis|fraud|failure|failed)",
@@ -114,6 +116,11 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
         raise NoModelError(
             f"the target {quote(target)} must have at least two values; every row has "
             f"{quote(spell_categories(known).iloc[0])}. Choose another column."
+        )
+    if known.dtype.kind == "f" and task == "regression" and float(known.abs().max()) > _LARGEST:
+        raise NoModelError(
+            f"the target {quote(target)} must have values up to {_LARGEST:g}, whose squares can be summed; got "
+            f"{known.abs().max():.3g}. Divide it by a power of ten, or take its logarithm."
         )
     check_size(len(known), " where the target is known" if n_missing else "")
     # A target that differs in each row is an id, or has classes of one row.
