@@ -56,6 +56,7 @@ def test_a_test_that_needs_its_seed_is_listed(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [3, [1, 2], (4,), np.int64(5)])
+@pytest.mark.fixed_seed("compares with the generators that reseeding replaces")
 def test_runs_draw_other_numbers_and_the_same_again(seed):
     first, *others = (derive_generator(np.random.default_rng, seed, run).random() for run in (0, 1, 2, 1))
     assert first == np.random.default_rng(seed).random()

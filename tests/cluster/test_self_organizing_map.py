@@ -74,7 +74,7 @@ def test_annealing_unfolds_a_map_that_begins_in_disorder(sheet, solver):
     settings = {"init": "random", "solver": solver, "random_state": 0, "tol": 0.01}
     narrow = SelfOrganizingMap(8, 8, sigma=0.5, **settings).fit(sheet)
     annealed = SelfOrganizingMap(8, 8, sigma=4.0, annealing_iter=30, **settings).fit(sheet)
-    assert annealed.topographic_error(sheet) < 0.5 * narrow.topographic_error(sheet)
+    assert annealed.topographic_error(sheet) < min(0.05, narrow.topographic_error(sheet))
 
 
 @pytest.mark.catalogue("CL-17", "PM-21")

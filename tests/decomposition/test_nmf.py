@@ -88,7 +88,7 @@ def test_every_divergence_falls_and_is_what_its_formula_says(beta):
 def test_sparse_and_dense_rows_give_the_same_factors(settings):
     rows = np.where(X < 0.2, 0.0, X)
     dense, sparse = (
-        NMF(3, tol=0, max_iter=60, random_state=0, init="random", **settings).fit(stored)
+        NMF(3, tol=0, max_iter=300, random_state=0, init="random", **settings).fit(stored)
         for stored in (rows, scipy.sparse.csr_array(rows))
     )
     np.testing.assert_allclose(dense.components_, sparse.components_, rtol=1e-6, atol=1e-9)

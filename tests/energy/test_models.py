@@ -111,6 +111,7 @@ def test_pseudo_likelihood_of_potts_states_on_known_edges():
 
 
 @pytest.mark.catalogue("LM-11")
+@pytest.mark.fixed_seed("24 random states tell all eight bonds in most draws, not in all")
 def test_energies_on_pair_products_give_the_couplings():
     random = np.random.default_rng(0)
     spins = random.choice([-1, 1], size=(200, 8))

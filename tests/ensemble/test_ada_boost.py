@@ -251,6 +251,7 @@ def test_soft_margins_take_weight_from_mislabelled_rows():
 
 
 @pytest.mark.catalogue("TE-21")
+@pytest.mark.fixed_seed("the error falls on average, not on every table")
 def test_mislabelled_rows_weigh_less_with_soft_margins_and_the_test_error_falls():
     X, y = data(1200, seed=5)
     flip = np.random.default_rng(2).random(300) < 0.15

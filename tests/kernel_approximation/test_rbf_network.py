@@ -16,6 +16,7 @@ def squares(X, Z):
 
 @pytest.mark.catalogue("KM-23")
 @pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.fixed_seed("k-means ends at a fixed point here; elsewhere its tolerance may end it before")
 def test_centres_are_means_of_their_rows_and_widths_their_spread_or_the_nearest_gap(d):
     """Columns of different scales, unequal groups: k-means is at a fixed point, and widths follow from it alone."""
     random = np.random.default_rng(0)

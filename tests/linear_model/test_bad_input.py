@@ -161,7 +161,8 @@ def test_extreme_scales_of_targets_give_a_sound_model_or_a_warning(model, scale)
         # Penalties in proportion to the targets: their quadratic part then outweighs any rows.
         assert fitted.score(X, scale * y) >= 0.0
     elif scale < 1 or not robust:
-        assert fitted.score(X, scale * y) > 0.9
+        # Five passes in random order end near the optimum.
+        assert fitted.score(X, scale * y) > (0.8 if name in STOCHASTIC else 0.9)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -77,14 +77,17 @@ def test_degrees_of_freedom_are_traces_of_smoothers(shift, intercept):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(30, 4)), shift + random.normal(size=30)
     columns = 4 + intercept
-    assert degrees_of_freedom(LinearRegression(fit_intercept=intercept), X, y) == pytest.approx(columns, rel=1e-5)
+    assert degrees_of_freedom(LinearRegression(fit_intercept=intercept), X, y) == pytest.approx(
+        columns, rel=1e-3 if shift else 1e-5
+    )
     rows = X - X.mean(axis=0) if intercept else X
     traces = []
     for alpha in (0.1, 10.0, 1e4):
         values = np.linalg.svd(rows, compute_uv=False) ** 2
         traces.append(float(np.sum(values / (values + alpha))) + intercept)
         freedom = degrees_of_freedom(Ridge(alpha, fit_intercept=intercept), X, y)
-        assert freedom == pytest.approx(traces[-1], rel=1e-4)
+        # Targets of 1e8 keep eight digits, and differences of their predictions four.
+        assert freedom == pytest.approx(traces[-1], rel=1e-3 if shift else 1e-4)
     assert traces == sorted(traces, reverse=True)
 
 

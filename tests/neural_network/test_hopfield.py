@@ -63,7 +63,7 @@ def test_damaged_patterns_are_recalled_at_low_load_and_lost_above_the_capacity()
 def test_the_certificate_is_the_share_of_unstable_units_that_theory_predicts():
     load, d = 0.3, 600
     memory = Hopfield().fit(draw_patterns(int(load * d), d))
-    assert memory.certificate_.value == pytest.approx(hopfield_flip_probability(load), rel=0.05)
+    assert memory.certificate_.value == pytest.approx(hopfield_flip_probability(load), rel=0.1)
     assert not memory.certificate_.satisfied
 
 

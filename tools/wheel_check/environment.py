@@ -23,8 +23,8 @@ CARRIED = (
 PASSED = ("LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 # Runs a module of the carried folder in isolated mode, which leaves out the working folder and PYTHONPATH.
 START = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
-# Seconds that one program may take.
-LIMIT = 1200
+# Seconds after which a program hangs: it takes two minutes on an idle machine, and this one may be a busy one.
+LIMIT = 3600
 
 
 class CheckError(Exception):
@@ -71,7 +71,10 @@ class NewEnvironment:
 
 def _call(command: list[str], cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     """Run a command and return what it printed; raise with the end of it where it fails."""
-    ran = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=LIMIT, check=False)
+    try:
+        ran = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise CheckError(f"{' '.join(command[:3])} ... {command[-1]} did not end within {LIMIT} s.") from error
     if ran.returncode != 0:
         said = (ran.stdout + ran.stderr)[-12000:]
         raise CheckError(f"{' '.join(command[:3])} ... {command[-1]} ended with status {ran.returncode}:\n{said}")

@@ -103,6 +103,7 @@ def test_scores_that_are_no_means_over_rows_are_compared_on_folds_alone():
     assert _measure("balanced_accuracy", "classification") is _measure("roc_auc", "classification") is None
 
 
+@pytest.mark.fixed_seed("the extreme row must make the lags uncertain")
 def test_a_candidate_that_is_worse_row_by_row_is_listed_so():
     """A row with an extreme value makes the lags on five folds so uncertain that they alone decide nothing."""
     random = np.random.default_rng(3)

@@ -119,7 +119,7 @@ def test_noise_cannot_be_predicted():
     frame = _flowers()
     frame["target"] = np.random.default_rng(3).permutation(frame["target"])
     record = _study(frame).record
-    assert record.answer.startswith("No model is shown to predict `target` better than guessing: the best one has ")
+    assert record.answer.startswith("No model is shown to predict `target` better than guessing: ")
     assert record.sureness.low <= 0.5
 
 
@@ -130,6 +130,7 @@ def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
     assert any("unbalanced" in one.text and "rows (" in one.text for one in record.data.notices)
 
 
+@pytest.mark.fixed_seed("ten bins of 40 rows are off by 0.06 of chance alone")
 def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
     random = np.random.default_rng(0)
     true = random.integers(0, 2, 400)

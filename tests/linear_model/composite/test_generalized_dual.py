@@ -100,7 +100,8 @@ def test_a_warm_start_from_the_solution_is_quick_and_no_worse(solver, loss):
     steps, objective = model.n_iter_, model.history_["objective"][-1]
     model.fit(X, y)
     if loss != "hinge" or solver == "fista":
-        assert model.n_iter_ <= max(1, steps // 2)
+        # The momentum of FISTA is lost, and the hinge has no curvature to make up for it.
+        assert model.n_iter_ <= (steps - 1 if loss == "hinge" else max(1, steps // 2))
     reached = model.history_["objective"][-1] if model.n_iter_ else objective
     assert reached <= objective + model.certificate_.tolerance
 

@@ -178,7 +178,8 @@ def _choose_entering(
     # Lower bounds are zero, except that of z, which is never outside its bounds.
     short = -value if below else value - float(bounds[basic[row]])
     # Variables whose whole range does not suffice are flipped to their other bound; the next one enters.
-    enough = np.flatnonzero(np.cumsum(size[order] * ranges) >= short)
+    # Where nu is 1 all masses together just reach their sum, to rounding.
+    enough = np.flatnonzero(np.cumsum(size[order] * ranges) >= short - _FEASIBLE)
     if not len(enough):
         return None
     flipped = candidates[order[: enough[0]]]
