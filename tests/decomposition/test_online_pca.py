@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 
 from mercer.decomposition import PCA, OnlinePCA
 from mercer.errors import DataError
@@ -77,7 +80,29 @@ def test_the_mean_is_learnt_and_the_map_can_be_undone():
 
 
 def test_a_rate_that_is_too_large_is_an_error_with_its_cure():
-    with pytest.raises(DataError, match=r"axes diverged .* Lower it, scale the columns"):
+    with pytest.raises(DataError, match=r"axes diverged .* Use learning_rate=.auto., scale the columns"):
         OnlinePCA(learning_rate=5.0, random_state=0).fit(X)
     with pytest.raises(DataError, match=r"at most the number of columns, 3; got 4. Lower it"):
         OnlinePCA(4).fit(X)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("table", [load_wine, load_digits], ids=lambda one: one.__name__)
+def test_the_default_rate_finds_the_axes_of_rows_in_any_unit(table, unit):
+    rows = StandardScaler().fit_transform(table().data) * unit
+    model = OnlinePCA(2, n_epochs=20, random_state=0).fit(rows)
+    whole = PCA(2).fit(rows)
+    assert model.converged_
+    assert (np.abs(np.sum(model.components_ * whole.components_, axis=1)) > 0.95).all()
+    np.testing.assert_allclose(model.norms_, 1.0, atol=0.02)
+
+
+def test_axes_that_are_not_principal_ones_have_not_converged():
+    rows = StandardScaler().fit_transform(load_wine().data)
+    with pytest.warns(ConvergenceWarning, match=r"residual 0\.\d+ > 0\.05; raise n_epochs, or use PCA"):
+        model = OnlinePCA(2, random_state=0).fit(rows)
+    assert not model.converged_
+    C, w = np.cov(rows.T, bias=True), model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
+    sizes = np.einsum("ij,jk,ik->i", w, C, w)
+    gaps = np.linalg.norm(w @ C - sizes[:, None] * w, axis=1)
+    assert model.certificate_.value == pytest.approx(gaps.max() / sizes.max())

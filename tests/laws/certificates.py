@@ -644,6 +644,15 @@ def machine_slope(model: Any, X: np.ndarray, y: Any) -> float:
     return float(max(np.abs(np.triu(pairs, 1)).max(), np.abs(single).max()))
 
 
+def online_residual(model: Any, X: np.ndarray, y: Any) -> float:
+    """The residual of the axes, scaled to length one, against the covariance matrix of all rows."""
+    C = np.cov(X.T, bias=True)
+    axes = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
+    sizes = np.array([w @ C @ w for w in axes])
+    gaps = [np.linalg.norm(C @ w - size * w) for w, size in zip(axes, sizes)]
+    return float(max(gaps) / sizes.max())
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "CCA"): canonical_residual,
     ("residual", "ClassicalMDS"): classical_residual,
@@ -686,6 +695,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "ProjectionPursuit"): turn_left,
     ("gradient norm", "ProjectionPursuit"): fast_ica_gradient,
     ("fixed point", "SecondOrderSeparation"): rotation_left,
+    ("residual", "OnlinePCA"): online_residual,
     ("residual", "PCA"): pca_residual,
     ("projected gradient", "NMF"): factor_gradient,
     ("gradient norm", "FactorAnalysis"): factor_slope,

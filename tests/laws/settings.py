@@ -187,7 +187,7 @@ SETTINGS = {
     "MiniBatchNMF": [{"n_components": 3, "batch_size": 100}],
     "FactorAnalysis": [{"n_components": 2}, {"n_components": 1, "rotation": "varimax", "tol": 1e-6}],
     "ProbabilisticPCA": [{"n_components": 1}],
-    "OnlinePCA": [{"n_components": 2, "learning_rate": 1e-4}],
+    "OnlinePCA": [{"n_components": 2, "n_epochs": 5}],
     # Of rows without full rank the other maps follow rounding in the directions without variance.
     "Whitening": [{"method": "zca"}],
     "RobustPCA": [{}],

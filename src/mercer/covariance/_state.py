@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.graded import find_graded_eigenpairs, is_graded
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.fourth_norms import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
@@ -51,20 +52,39 @@ def estimate(
     # The likelihood is of the rows, whose covariance is the empirical one; shrinking may overwrite it.
     empirical = covariance if share is None else covariance.copy()
     covariance = adjust(covariance, moments.weight) if share is None else shrink_covariance(covariance, share)
-    values, vectors = yield Dense(
-        lambda: eigh(covariance) if with_precision else (eigh(covariance, eigvals_only=True), None),
-        heavy=len(covariance) > _HEAVY,
+    values, rank, precision = yield Dense(
+        lambda: _factorise(covariance, with_precision), heavy=len(covariance) > _HEAVY
     )
-    rank, condition = spectrum(values)
-    # C = V diag(l) V^T has the inverse V diag(1 / l) V^T: the spectrum that gives the rank gives the inverse too.
-    precision = None
-    if vectors is not None and rank == len(values):
-        precision = yield Dense(lambda: (vectors / values) @ vectors.T)
+    condition = float(values[-1]) / float(values[0]) if rank == len(values) else math.inf
     state = CovarianceState(
         np.array(moments.mean), covariance, precision, math.nan if share is None else share, rank, condition
     )
-    yield Step(_mean_log_likelihood(empirical, values, precision), state, _CERTIFICATE)
+    yield Step(_mean_log_likelihood(empirical, values[len(values) - rank :], precision), state, _CERTIFICATE)
     return Solution(state, True, _CERTIFICATE)
+
+
+def _factorise(covariance: Array, with_precision: bool) -> tuple[Array, int, Array | None]:
+    """Return the eigenvalues in rising order, the rank, and the inverse if there is one and it is asked for.
+
+    Where columns are in very different units, rank and inverse are those of the correlations, put back into the units:
+    eigenvalues of small columns are not rounding beside large ones.
+    """
+    if is_graded(np.diagonal(covariance)):
+        own = find_graded_eigenpairs(covariance, len(covariance) * float(np.finfo(np.float64).eps))[1][::-1]
+        precision = _invert_correlations(covariance) if with_precision and len(own) == len(covariance) else None
+        return np.append(np.zeros(len(covariance) - len(own)), own), len(own), precision
+    values, vectors = eigh(covariance) if with_precision else (eigh(covariance, eigvals_only=True), None)
+    rank, _ = spectrum(values)
+    # C = V diag(l) V^T has the inverse V diag(1 / l) V^T: the spectrum that gives the rank gives the inverse too.
+    return values, rank, (vectors / values) @ vectors.T if vectors is not None and rank == len(values) else None
+
+
+def _invert_correlations(covariance: Array) -> Array:
+    """Return the inverse of a covariance by way of its correlations."""
+    unit = np.sqrt(np.diagonal(covariance))
+    values, vectors = eigh(covariance / unit[:, None] / unit)
+    maps = vectors / np.sqrt(values) / unit[:, None]
+    return maps @ maps.T
 
 
 def spectrum(values: Array) -> tuple[int, float]:
@@ -104,11 +124,10 @@ def oas_share(moments: MomentSums) -> Generator[Any, Any, float]:
     return 1.0 if below <= 0 else min((mean_square + 1.0) / below, 1.0)
 
 
-def _mean_log_likelihood(empirical: Array, values: Array, precision: Array) -> float:
-    """Return the mean log-likelihood of a row under the estimated Gaussian.
+def _mean_log_likelihood(empirical: Array, kept: Array, precision: Array) -> float:
+    """Return the mean log-likelihood of a row under the estimated Gaussian; `kept`: the eigenvalues above rounding.
 
     A singular covariance is taken within its span, where the trace of C P is the rank.
     """
-    kept = values[values > len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)]
     trace = len(kept) if precision is None else float(np.sum(empirical * precision))
     return -0.5 * (len(kept) * math.log(2.0 * math.pi) + float(np.sum(np.log(kept))) + trace)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.inputs import NOTED, describe_extremes, is_finite
+from mercer._base.guard.units import warn_of_units
 from mercer.errors import DataError
 
 # Counts of what the arithmetic of the outermost fit met: overflow, invalid value, division by zero. Threads share it.
@@ -90,6 +91,10 @@ class FitGuard:
         elif error is None:
             if extreme:
                 _check_fitted(estimator, *_find_inputs(fit, estimator, args, kwargs))
+            if outermost:
+                warn_of_units(
+                    estimator, args[0] if args else kwargs.get("X"), args[1] if len(args) > 1 else kwargs.get("y")
+                )
             # Only the outermost fit warns: the fits of its parts would tell of the same events again.
             if outermost and self._met:
                 kinds = " and ".join(sorted(self._met))
