@@ -130,9 +130,9 @@ def test_candidates_that_lag_beyond_chance_drop_out_of_the_race():
 
 
 def test_a_race_compares_on_few_rows_and_says_so(monkeypatch):
-    monkeypatch.setattr("mercer.app.study.choice.trying._FIRST", 100)
+    monkeypatch.setattr("mercer.app.study.choice.trying._FIRST", 200)
     random = np.random.default_rng(0)
-    x = random.normal(size=(400, 2))
+    x = random.normal(size=(800, 2))
     frame = pandas.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.where(x[:, 0] * x[:, 1] > 0, "u", "v")})
     wanted = ("the constant guess", "nearest centroid", "quadratic discriminant", "one tree")
     offers = [offer for offer in candidates("classification") if offer.name in wanted]
@@ -140,7 +140,7 @@ def test_a_race_compares_on_few_rows_and_says_so(monkeypatch):
     dropped = race(offers, _gather(frame), metric, Options(seed=1), Clock(None, None, True), 2)
     assert set(dropped) == {"nearest centroid"}
     assert dropped["nearest centroid"].startswith("dropped early: 0.")
-    assert "on 100 rows, where the best one has" in dropped["nearest centroid"]
+    assert "on 200 rows, where the best one has" in dropped["nearest centroid"]
 
 
 class _Clock(Clock):

@@ -23,5 +23,11 @@ def spell_amount(value: float, digits: int = 3) -> str:
 
 
 def spell_range(low: float, high: float, digits: int = 3) -> str:
-    """Return both ends of an interval: "0.64 to 0.85"."""
-    return f"{spell_amount(low, digits)} to {spell_amount(high, digits)}"
+    """Return both ends of an interval, with the same number of decimals: "0.640 to 0.852"."""
+    ends = [spell_amount(low, digits), spell_amount(high, digits)]
+    decimals = max(len(end.partition(".")[2]) for end in ends)
+    if decimals and not any("e" in end or not math.isfinite(value) for end, value in zip(ends, (low, high))):
+        ends = [
+            f"{end}{'' if '.' in end else '.'}".ljust(len(end.partition(".")[0]) + 1 + decimals, "0") for end in ends
+        ]
+    return " to ".join(ends)
