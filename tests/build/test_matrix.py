@@ -1,6 +1,10 @@
 """The environments of `make matrix`."""
 
-from tools.matrix.environments import LAWS, ROOT, find_compilers, list_environments, read_lower_bounds
+import os
+import sys
+
+from tools.matrix import running
+from tools.matrix.environments import LAWS, ROOT, Environment, find_compilers, list_environments, read_lower_bounds
 from tools.matrix.running import Outcome, _summarise
 from tools.matrix.table import BEGIN, END, record_outcome
 
@@ -68,3 +72,16 @@ def test_outcomes_replace_older_ones_and_new_environments_get_a_row(tmp_path):
     assert [row.split(" | ")[:2] for row in rows] == [["| no home", "passed"], ["| python3.12", "not run"]]
     assert " | Python 3.99.1 NumPy 9.1 | laws | 11 passed | " in rows[0]
     assert page.read_text().endswith("End.\n")
+
+
+def test_a_stored_wheel_older_than_the_package_is_built_anew(tmp_path, monkeypatch):
+    def build(*command, variables=None):
+        (tmp_path / "mercer-2.whl").touch()
+        return ""
+
+    monkeypatch.setattr(running, "_call", build)
+    (tmp_path / "mercer-1.whl").touch()
+    environment = Environment("python3", sys.executable)
+    assert running._find_wheel(environment, sys.executable, tmp_path, []).endswith("mercer-1.whl")
+    os.utime(tmp_path / "mercer-1.whl", (1, 1))
+    assert running._find_wheel(environment, sys.executable, tmp_path, []).endswith("mercer-2.whl")

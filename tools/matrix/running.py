@@ -136,7 +136,16 @@ def _install_offline(environment: Environment, folder: Path, wheels: Path) -> Pa
 
 
 def _find_wheel(environment: Environment, python: str, wheels: Path, options: list[str]) -> str:
-    """Return the wheel that is stored for an environment, or build one with the pip of `python`."""
+    """Return the wheel that is stored for an environment, or build one with the pip of `python`.
+
+    A wheel older than a file of the package is built anew: newer tests would be tried on it.
+    """
+    changed = max(
+        path.stat().st_mtime for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )
+    for stored in wheels.glob("mercer-*.whl"):
+        if stored.stat().st_mtime < changed:
+            stored.unlink()
     if not list(wheels.glob("mercer-*.whl")):
         options = [*options, "--no-deps", "--config-settings=setup-args=-Dlevels=host", "--wheel-dir", str(wheels)]
         compiler = {"CC": environment.compiler} if environment.compiler else {}
