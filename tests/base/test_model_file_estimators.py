@@ -344,8 +344,7 @@ def test_mercers_own_classes_are_the_estimators_that_a_family_lists(monkeypatch)
 
 
 def test_every_registered_class_has_the_key_it_is_found_by():
-    from mercer._base.model_file.parts import PART_MAKERS
-    from mercer._base.model_file.registry import _CLASS_KEYS
+    from mercer._base.model_file.registry import _CLASS_KEYS, PART_MAKERS
 
     for key in (*_CLASS_KEYS, *PART_MAKERS):
         assert key_of_class(class_of(key)) == key

@@ -5,9 +5,8 @@ import pytest
 import torch
 from array_api_compat import array_namespace
 
-from mercer._source.device import cuda_groups, cuda_scatter
-from mercer._source.device.cuda_groups import CudaGroups
-from mercer._source.device.torch_block import TorchBlock
+from mercer._source.device import cuda_scatter, torch_block
+from mercer._source.device.torch_block import CudaGroups, TorchBlock
 from mercer._source.groups import Groups
 from mercer._statistic.moments import Moments
 
@@ -39,11 +38,11 @@ def group(kind, n, k, device="cpu"):
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (50, 7), (300, 3), (300, 290)])
 def test_chunks_of_a_label_add_up(monkeypatch, n, k):
-    monkeypatch.setattr(cuda_groups, "device_of", lambda table: 0)
+    monkeypatch.setattr(torch_block, "device_of", lambda table: 0)
     monkeypatch.setattr(CudaGroups, "_find_program", staticmethod(lambda table, real, lanes, ordered: Chunks(ordered)))
-    monkeypatch.setattr(cuda_groups, "_CHUNK", 16)
-    monkeypatch.setattr(cuda_groups, "_LEAST_ROWS", 1)
-    monkeypatch.setattr(cuda_groups, "_THREADS", 16)
+    monkeypatch.setattr(torch_block, "_CHUNK", 16)
+    monkeypatch.setattr(torch_block, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(torch_block, "_THREADS", 16)
     values = torch.randn((n, 3), generator=torch.Generator().manual_seed(1))
     for table in (values, values[:, 0].contiguous()):
         found, expected = (group(kind, n, k).sums(table, torch.float64) for kind in (CudaGroups, Groups))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._native.sums import row_products
-from mercer._statistic.row_products import multiply_rows
+from mercer._statistic.products import multiply_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

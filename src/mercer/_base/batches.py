@@ -1,18 +1,120 @@
-"""The bookkeeping of ``partial_fit`` where the model is a function of sums: each call adds its rows to those kept."""
+"""The sums of one batch of rows, which are added to those of earlier calls."""
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, NoReturn
 
 import numpy as np
 
 from mercer._plain import plain
-from mercer._source import Source
-from mercer._source.batch_sums import SummedSource
+from mercer._source.block import Block
 from mercer._source.memory import require_memory
-from mercer._statistic import Moments
-from mercer._statistic.batch import Batch, BatchSums
+from mercer._source.source import Source
+from mercer._statistic.labels import RowCounts, Rows
+from mercer._statistic.moments import Moments, MomentSums
+from mercer._statistic.statistic import Statistic, Sums
+from mercer._types import Array
 from mercer.errors import DataError
+
+
+@plain
+@dataclass(frozen=True)
+class BatchSums(Sums):
+    """Moments of rows (and targets), and how many rows there were."""
+
+    moments: MomentSums
+    counts: RowCounts
+
+    def plainly(self) -> "BatchSums":
+        """Return the sums with moments as plain arrays, also where native code left them packed."""
+        parts = (getattr(self.moments, part.name) for part in fields(MomentSums))
+        return BatchSums(MomentSums(*parts), self.counts)
+
+
+@dataclass(frozen=True)
+class Batch(Statistic):
+    """Centred moments and counts in one pass, so that an iterator that can be read only once will do."""
+
+    def of(self, block: Block) -> BatchSums:
+        return BatchSums(Moments().of(block), Rows().of(block))
+
+    def on(self, block: Block) -> BatchSums:
+        return BatchSums(Moments().on(block), Rows().of(block))
+
+    def on_run(self, block: Block, unit: int) -> BatchSums:
+        return BatchSums(Moments().on_run(block, unit), Rows().of(block))
+
+
+class SummedSource(Source):
+    """Answers one statistic with a sum that is known already; there are no rows to answer anything else with.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        The one that can be asked for.
+    total : object
+        Its sum over all rows.
+    n_rows, n_features, dtype, target_shape
+        Of the rows, when there were any.
+    weight : float
+        Their total weight.
+    """
+
+    place = "sums"
+    random_access = False
+    description = "the sums of the batches so far"
+    n_rows = 0
+
+    def __init__(
+        self,
+        statistic: Any,
+        total: Any,
+        *,
+        n_rows: int,
+        n_features: int,
+        weight: float,
+        dtype: Any,
+        target_shape: tuple[int, ...] | None,
+    ) -> None:
+        self.statistic = statistic
+        self.total = total
+        self.n_rows = n_rows
+        self.n_features = n_features
+        self.summed_weight = weight
+        self.dtype = dtype
+        self.target_shape = target_shape
+        self.block_rows = max(1, n_rows)
+
+    def reduce(self, statistic: Any) -> Any:
+        if type(statistic) is not type(self.statistic) or statistic != self.statistic:
+            self._refuse(type(statistic).__name__)
+        return self.total
+
+    def total_weight(self) -> float:
+        return self.summed_weight
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {
+            "shape": [self.n_rows, self.n_features],
+            "dtype": str(self.dtype),
+            "data": f"{self.description}, of weight {self.summed_weight!r}",
+        }
+
+    def block(self, number: int) -> Block:
+        self._refuse(f"block {number}")
+
+    def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
+        self._refuse(f"rows {start} to {stop - 1}")
+
+    def whole(self) -> Array:
+        self._refuse("all rows")
+
+    def _refuse(self, wanted: str) -> NoReturn:
+        raise DataError(
+            f"partial_fit keeps {type(self.statistic).__name__} of the rows it has seen, and not the rows; got a "
+            f"request for {wanted}. Call fit with all rows."
+        )
 
 
 @plain

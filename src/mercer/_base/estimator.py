@@ -21,7 +21,7 @@ from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Integer, Nothing, Real, check_parameters, parameter
-from mercer._base.parameter.access import DeclaredEstimator
+from mercer._base.parameter.declaration import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, check_resumed, read_resumed, resume_solver, resume_state
 from mercer._base.scikit_learn import (
@@ -54,8 +54,7 @@ from mercer._stored import (
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
-from mercer.watch.bridge import CallbackBridge
-from mercer.watch.step_printer import StepPrinter
+from mercer.watch.bridge import CallbackBridge, StepPrinter
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._source.array import ArraySource
+from mercer._source.array import ArraySource, SparseSource
 from mercer._source.block import Block
 from mercer._source.labelling import Labelling
 from mercer._source.opening import PLACES, open_place, place_of
 from mercer._source.source import Source
-from mercer._source.sparse import SparseSource
 
 __all__ = [
     "PLACES",

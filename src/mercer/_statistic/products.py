@@ -4,10 +4,11 @@ Means are taken off by algebra, X_c = X - 1 m^T, so sparse rows stay sparse.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mercer._native.sums import gradients
+from mercer._native.sums import gradients, row_products
 from mercer._source import Block
 from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic, Sums, fold_sums
@@ -123,3 +124,51 @@ class _CentredRows:
         else:
             product = self.rows.T @ heavy
         return ProductSums(product, total, xp.sum(values * heavy, axis=0))
+
+
+def multiply_rows(A: Array, B: Array) -> Array:
+    """Compute A B^T on one thread: by native code where it is faster than the BLAS. It is symmetric where A is B."""
+    if not (row_products.gains() and _is_plain(A) and _is_plain(B)):
+        return A @ B.T
+    product = np.zeros((len(A), len(B)))
+    row_products.add_products(A, B, A is B, product, np.empty(row_products.count_scratch()))
+    if A is B:
+        above = np.triu_indices(len(A), 1)
+        product[above] = product.T[above]
+    return product
+
+
+def _is_plain(A: Array) -> bool:
+    return isinstance(A, np.ndarray) and A.dtype == np.float64 and A.flags.c_contiguous
+
+
+@dataclass(frozen=True, eq=False)
+class FourthNorms(Statistic):
+    """For each class, sum_i w_i |(x_i - centre) * scale|^4 over its rows; of rows without labels, one sum.
+
+    Parameters
+    ----------
+    centres, scales : array of shape (k, d)
+        Of each class.
+    classes : array of shape (k,) or None
+        Their labels; None means one class of all rows.
+    """
+
+    centres: Array
+    scales: Array
+    classes: Array = None
+
+    def of(self, block: Block) -> Array:
+        xp = block.xp
+        if self.classes is None:
+            squares = _squares(block.centre(self.centres[0, :]) * self.scales[0, :], xp)
+            return xp.reshape(xp.sum(block.weigh(squares * squares)), (1,))
+        # Rows of a class that is not known, having weight zero, count for the class in whose place it would be.
+        numbers = xp.clip(xp.searchsorted(self.classes, block.y), 0, self.classes.shape[0] - 1)
+        rows = block.centre(xp.take(self.centres, numbers, axis=0)) * xp.take(self.scales, numbers, axis=0)
+        squares = _squares(rows, xp)
+        return block.group(numbers, self.classes.shape[0]).sums(block.weigh(squares * squares), block.wide)
+
+
+def _squares(rows: Array, xp: Any) -> Array:
+    return xp.sum(rows * rows, axis=1)

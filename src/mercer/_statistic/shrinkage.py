@@ -16,7 +16,7 @@ def compute_ledoit_wolf_weight(covariance: Array, fourth: float, total_weight: f
     """Return the weight of the identity with the least expected squared Frobenius error.
 
     The covariance has mean variance one. `fourth` is the sum of the fourth powers of the lengths of the centred rows,
-    see :class:`mercer._statistic.fourth_norms.FourthNorms`, and `total_weight` the sum of the row weights. The weight
+    see :class:`mercer._statistic.products.FourthNorms`, and `total_weight` the sum of the row weights. The weight
     is beta / delta: delta is the squared distance of the covariance from the identity, and beta the part of it that
     comes from the variance of the estimate.
     """

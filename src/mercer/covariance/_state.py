@@ -12,7 +12,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.graded import find_graded_eigenpairs, is_graded
 from mercer._statistic import Moments, MomentSums
-from mercer._statistic.fourth_norms import FourthNorms
+from mercer._statistic.products import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 from mercer._types import Array
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from mercer._solver import Solver
 from mercer._source import Block, Source
-from mercer._source.array import ArraySource
-from mercer._source.sparse import SparseSource
+from mercer._source.array import ArraySource, SparseSource
 from mercer._statistic import Statistic
 
 

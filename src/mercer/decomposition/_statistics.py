@@ -5,7 +5,7 @@ from typing import Any
 
 from mercer._source import Block
 from mercer._statistic import Statistic
-from mercer._statistic.row_products import multiply_rows
+from mercer._statistic.products import multiply_rows
 from mercer._statistic.triangle import TriangleSums, reduce_rows
 from mercer._types import Array
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._source import Source
 from mercer._statistic.by_class import ClassMomentSums, flat_columns
-from mercer._statistic.fourth_norms import FourthNorms
+from mercer._statistic.products import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 from mercer._types import Array
 from mercer.errors import DataError

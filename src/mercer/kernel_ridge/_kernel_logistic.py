@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 
 from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.kernel_choice import KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
-from mercer._base.linear.class_labels import label_classes
+from mercer._base.linear.classifier import label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._objective import Logistic, Softmax

@@ -9,8 +9,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows
-from mercer._base.linear.class_labels import label_classes
-from mercer._base.linear.classifier import LinearClassifier
+from mercer._base.linear.classifier import LinearClassifier, label_classes
 from mercer._base.linear.named_penalties import PENALTIES, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
 from mercer._base.loss_rules import ANY_LOSSES, ANY_NAMES, check_range

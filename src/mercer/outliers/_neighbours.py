@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.outliers.repetition import NeighbourShares, count_others, put_own_first, share_neighbours
+from mercer._base.outliers import NeighbourShares, count_others, put_own_first, share_neighbours
 from mercer._base.parameter import Choice, Function, Integer, MetricName, Nothing, Options, Real, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._stored import Stored, floats, integers

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.linear.class_labels import label_classes
-from mercer._base.linear.classifier import LinearClassifier, LinearDecision
+from mercer._base.linear.classifier import LinearClassifier, LinearDecision, label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Real, parameter
 from mercer._objective import find_loss
 from mercer._solver import Outcome

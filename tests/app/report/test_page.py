@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.app.report import list_summary_figures, render_report, write_report
 from mercer.app.report.chart import Chart
 from mercer.app.report.figures import draw_dependence, draw_score

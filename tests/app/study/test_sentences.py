@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.app.commands.run import _print_answer
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.formatting import spell_amount

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import numpy as np
 
 from mercer._base.model_file.archive import ALIGNMENT, MAX_MEMBERS, Member, begin_member, read_members
-from mercer._base.model_file.dtype import check_values, parse_dtype, spell_dtype
+from mercer._base.model_file.arrays import check_values, parse_dtype, spell_dtype
 from mercer._base.model_file.signature import MAX_SIGNATURE, check_signature, sign
 from mercer._written_file import open_aside
 from mercer.errors import ModelFileError

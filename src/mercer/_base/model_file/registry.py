@@ -1,8 +1,7 @@
-"""The closed registry: the only classes and functions that a model file can name.
+"""The classes inside fitted scikit-learn models that have no public name.
 
-A file holds keys such as ``"sklearn.preprocessing.StandardScaler"``. A key is looked up in the tables below, and what
-is imported is the module named in the table, never text from the file. mercer's own estimators are those that a family
-lists in its ``__all__``.
+A fitted calibrated classifier holds calibrators, an iterative imputer holds triplets. Their classes are private, but
+their objects are public attributes: fitting the smallest model that has one gives its class, whatever it is called.
 """
 
 import importlib
@@ -14,10 +13,58 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._base.model_file.migration import MOVED
-from mercer._base.model_file.parts import PART_MAKERS
 from mercer._families import FAMILIES
 from mercer._plain import PLAIN
 from mercer.errors import ModelFileError
+
+
+@cache
+def _fit_calibrated(method: str) -> Any:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.dummy import DummyClassifier
+
+    X, y = np.zeros((4, 1)), np.array([0, 1, 0, 1])
+    model = CalibratedClassifierCV(DummyClassifier(), method=method, cv=2).fit(X, y)
+    return model.calibrated_classifiers_[0]
+
+
+def _find_calibrated_classifier() -> type:
+    return type(_fit_calibrated("sigmoid"))
+
+
+def _sigmoid_calibrator() -> type:
+    return type(_fit_calibrated("sigmoid").calibrators[0])
+
+
+def _temperature_calibrator() -> type:
+    return type(_fit_calibrated("temperature").calibrators[0])
+
+
+@cache
+def _imputation() -> type:
+    from sklearn.dummy import DummyRegressor
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    X = np.array([[0.0, 1.0], [1.0, np.nan]])
+    return type(IterativeImputer(DummyRegressor(), max_iter=1, tol=10.0).fit(X).imputation_sequence_[0])
+
+
+@cache
+def _list_splits() -> type:
+    from sklearn.model_selection import check_cv
+
+    return type(check_cv([([0], [1])]))
+
+
+PART_MAKERS: dict[str, Callable[[], type]] = {
+    "sklearn.calibration.CalibratedClassifierCV.calibrated_classifiers_": _find_calibrated_classifier,
+    "sklearn.calibration.CalibratedClassifierCV.sigmoid": _sigmoid_calibrator,
+    "sklearn.calibration.CalibratedClassifierCV.temperature": _temperature_calibrator,
+    "sklearn.impute.IterativeImputer.imputation_sequence_": _imputation,
+    "sklearn.model_selection.check_cv": _list_splits,
+}
+
 
 _CLASSES: dict[str, tuple[str, ...]] = {
     "sklearn.calibration": ("CalibratedClassifierCV",),

@@ -1,25 +1,67 @@
-"""Rows on a Dask cluster, or in whatever a Dask scheduler computes: each chunk is summed where it is.
-
-A pass is one graph of tasks. Every chunk is cut to the fixed blocks where it lies; sums of blocks merge along the tree
-that all places share, on the workers; one sum travels to the client. Rows never do, unless asked for by number.
-"""
+"""Map the rows of a Dask collection to one value each: Dask arrays that are computed when asked for."""
 
 import copy
+import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+import dask.array
 import numpy as np
 
 from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_block, rows_per_sparse_block
 from mercer._source.dask import tasks
-from mercer._source.dask.graph import TaskLayer, active_client, compute, group_chunks, losses_named, piece_reference
+from mercer._source.dask.graph import (
+    TaskLayer,
+    active_client,
+    chunk_reference,
+    compute,
+    group_chunks,
+    losses_named,
+    piece_reference,
+)
 from mercer._source.dask.input import Given, read_input
-from mercer._source.dask.map import map_rows
+from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
 from mercer._source.file.local_table import LocalTable, forget
 from mercer._source.memory import require_memory
 from mercer._source.source import Source
 from mercer._types import Array
+
+
+def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
+    """Return ``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays if it returns one.
+
+    The function is called once with a row of zeros, to find the types and shapes of its results.
+    """
+    # A copy: the tasks run later, and must not see changes that a model undergoes in the meantime.
+    function = copy.deepcopy(function)
+    shown = function(example(reader.rule))
+    several = isinstance(shown, tuple)
+    shown = shown if several else (shown,)
+    layer = TaskLayer(X)
+    how = layer.hold((reader, function))
+    names = [f"mercer-map-{layer.token}-{part}" for part in range(len(shown))]
+    # A task for each chunk; results are joined along the rows.
+    start = 0
+    for number, length in enumerate(X.chunks[0]):
+        keys = [(name, number, *[0] * (array.ndim - 1)) for name, array in zip(names, shown, strict=True)]
+        arguments = how, Chunk(number, start, 0, length), chunk_reference(X, number)
+        if several:
+            whole = layer.put(map_chunk, *arguments)
+            for part, key in enumerate(keys):
+                layer.put(operator.getitem, whole, part, key=key)
+        else:
+            layer.put(map_chunk, *arguments, key=keys[0])
+        start += length
+    arrays = tuple(_array(layer, name, array, X.chunks[0]) for name, array in zip(names, shown, strict=True))
+    return arrays if several else arrays[0]
+
+
+def _array(layer: TaskLayer, name: str, shown: Array, lengths: tuple[int, ...]) -> Any:
+    """Return the Dask array of the tasks `name`, whose results are rows like those of `shown`."""
+    chunks = (lengths, *((size,) for size in shown.shape[1:]))
+    return dask.array.Array(layer.graph(name), name, chunks, dtype=shown.dtype, meta=shown[:0])
+
 
 # Sums that one task adds. Fewer would lengthen the chain of tasks, more would bring more sums to one worker.
 _JOINED = 8

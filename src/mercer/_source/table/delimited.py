@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from mercer._source.table.blanks import join_by_tabs
 from mercer._source.table.dialect import MISSING, Dialect, bound_bytes, guess_old_encoding, open_bytes
 from mercer._source.table.format import Place
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import quote
+from mercer._source.table.header import join_by_tabs
+from mercer._source.table.table import Notice, quote
 from mercer.errors import DataError
 
 # Bytes of a block, of a whole file and of one that is read block by block: those of 1 MB stay in a core's cache, and

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mercer._source.file.unpacking import BoundedReader
-from mercer._source.table.blanks import looks_blank_separated, split_blanks
 from mercer._source.table.format import FORMATS, UNPACK, Place, find_wide_encoding
 from mercer._source.table.header import (
     NUMBER,
@@ -18,10 +17,11 @@ from mercer._source.table.header import (
     find_codes,
     find_header,
     holds_values,
+    looks_blank_separated,
     name_columns,
+    split_blanks,
 )
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import MOST_COLUMNS, quote
+from mercer._source.table.table import MOST_COLUMNS, Notice, quote
 from mercer.errors import DataError
 
 # Spellings of a missing value.

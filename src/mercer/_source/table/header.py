@@ -1,12 +1,13 @@
 """Find the line of column names, skip titles and comments above it, and give every column a name of its own."""
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import MOST_COLUMNS, quote
+from mercer._source.table.table import MOST_COLUMNS, Notice, quote
 from mercer.errors import DataError
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
@@ -173,3 +174,44 @@ def describe_names(given: Sequence[str], names: Sequence[str]) -> list[Notice]:
         text = f"{subject} the name of an earlier column. {pronoun} called {quote(*repeated, most=5)}."
         notices.append(Notice("warning", "the table", text, "write different names into the table"))
     return notices
+
+
+_FIELD = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+# Share of the lines that must have the same number of fields, and share of numbers in at least one column.
+_REGULAR = 0.9
+_NUMERIC = 0.9
+
+
+def split_blanks(text: str) -> list[list[str]]:
+    """Return the fields of each line that is not empty; a quoted field may hold blanks."""
+    return [
+        [match.group(2) if match.group(1) is None else match.group(1) for match in _FIELD.finditer(line)]
+        for line in text.splitlines()
+        if line.strip()
+    ]
+
+
+def looks_blank_separated(records: list[list[str]]) -> bool:
+    """Return whether the lines have equally many fields, two or more, and one column holds numbers.
+
+    Sentences may have equally many words too, but no column of numbers.
+    """
+    if len(records) < 3:
+        return False
+    header = find_header(records)
+    width = len(header.names)
+    rows = [record for record in records[header.place + 1 :] if len(record) == width]
+    # Most lines must have the width of the header; a few may be broken.
+    if width < 2 or len(rows) < max(2, _REGULAR * len(records[header.place + 1 :])):
+        return False
+    return any(
+        sum(NUMBER.fullmatch(row[column]) is not None for row in rows) >= _NUMERIC * len(rows)
+        for column in range(width)
+    )
+
+
+def join_by_tabs(text: str) -> bytes:
+    """Return the text with one tab between two fields, in UTF-8."""
+    written = io.StringIO()
+    csv.writer(written, delimiter="\t", lineterminator="\n").writerows(split_blanks(text))
+    return written.getvalue().encode()

@@ -13,8 +13,7 @@ import numpy as np
 from mercer._source.table.bounds import check_query, check_sheets, limit_work
 from mercer._source.table.format import Place, report_damage
 from mercer._source.table.header import find_header
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import quote
+from mercer._source.table.table import Notice, quote
 from mercer.errors import DataError
 
 # The deepest nesting of JSON that is parsed, the bytes that are checked at a time, and the brackets as signed bytes.

@@ -12,9 +12,8 @@ from mercer._source.table.delimited import read_delimited
 from mercer._source.table.dialect import find_dialect, keep_codes
 from mercer._source.table.format import Place, find_format, find_place, report_damage
 from mercer._source.table.header import describe_names, name_columns
-from mercer._source.table.notice import Notice
 from mercer._source.table.other_formats import list_parquet_files, read_other
-from mercer._source.table.table import Table, quote
+from mercer._source.table.table import Notice, Table, quote
 from mercer.errors import DataError
 
 

@@ -1,9 +1,24 @@
-"""A table in memory: a pandas frame of plain columns, and notices about what was guessed."""
+"""Tables, and remarks about them."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from mercer._source.table.notice import Notice
+
+@dataclass(frozen=True)
+class Notice:
+    """A remark about the data or the study, and what to do about it."""
+
+    level: str  # "note", "warning" or "danger"
+    subject: str  # a column, a candidate, or "the table"
+    text: str
+    cure: str = ""
+    told: bool = False  # whether the command line prints it although it is a note; it prints all others
+
+    @property
+    def advice(self) -> str:
+        """The cure as a sentence; empty if there is none."""
+        return f"{self.cure[:1].upper()}{self.cure[1:].rstrip('.')}." if self.cure else ""
+
 
 # A file with more columns was probably read with the wrong delimiter, or has rows and columns exchanged.
 MOST_COLUMNS = 20_000

@@ -88,8 +88,7 @@ def execute(options: Any) -> int:
 
 def _list_new_categories(new: dict[str, "Counter[str]"]) -> list[Any]:
     """Return a notice about each column with categories that no training row had; `new` counts their rows."""
-    from mercer._source.table.notice import Notice
-    from mercer._source.table.table import quote
+    from mercer._source.table.table import Notice, quote
 
     notices = []
     for name, counts in new.items():

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.app.report import figures
 from mercer.app.report.chart import format_number, format_percent
 from mercer.app.study.record import Candidate, HardRow, Record, StrangeRow

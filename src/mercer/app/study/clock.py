@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.model_selection import Contender
 from mercer.model_selection.trials import Plan
 

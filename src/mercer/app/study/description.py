@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import Table
+from mercer._source.table.table import Notice, Table
 from mercer.app.options import Options
 from mercer.app.study.best_score import count_contradictions
 from mercer.app.study.clock import Clock

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import config_context
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import Table
+from mercer._source.table.table import Notice, Table
 from mercer._source.threads import n_threads
 from mercer.app.deploy.conformal import store_scores
 from mercer.app.deploy.drift import store_reference

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import Table
+from mercer._source.table.table import Notice, Table
 from mercer.app.options import Options
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.choice.comparison import describe_unscored

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer._written_file import write_whole
 from mercer.errors import DataError
 

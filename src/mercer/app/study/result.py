@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.app.deploy.conformal import widen
 from mercer.app.study.record import Record, write_record
 from mercer.errors import DataError, MercerError

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source.table.column_type import spell_categories
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import Table, quote
+from mercer._source.table.table import Notice, Table, quote
 from mercer.app.table.roles import Roles
 
 # A key has at least this many values, and a value has at least this many rows on average.

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import Table, quote
+from mercer._source.table.table import Notice, Table, quote
 from mercer.app.study.record import Column
 from mercer.app.table.association import LEAK, measure_associations
 from mercer.app.table.column_summary import count_distinct, describe_column

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from mercer._base.linear.class_labels import label_classes
+from mercer._base.linear.classifier import label_classes
 from mercer._objective import Logistic, Softmax
 from mercer._source import Source
 from mercer._statistic.labels import Labels

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.linear.class_labels import label_classes
-from mercer._base.linear.classifier import LinearClassifier
+from mercer._base.linear.classifier import LinearClassifier, label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Solver

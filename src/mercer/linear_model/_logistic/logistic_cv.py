@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.folds import FOLDS, route_parameters, router, scorer_of, splits
-from mercer._base.linear.class_labels import label_classes
+from mercer._base.linear.classifier import label_classes
 from mercer._base.parameter import (
     Array,
     Boolean,

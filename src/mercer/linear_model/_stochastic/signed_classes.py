@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.linear.class_labels import label_classes
-from mercer._base.linear.classifier import LinearDecision
+from mercer._base.linear.classifier import LinearDecision, label_classes
 from mercer._base.validation import flatten_targets, name_targets
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of

@@ -8,8 +8,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
-from mercer._base.linear.class_labels import label_classes
-from mercer._base.linear.classifier import LinearClassifier
+from mercer._base.linear.classifier import LinearClassifier, label_classes
 from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.validation import check_labels
 from mercer._objective import Logistic

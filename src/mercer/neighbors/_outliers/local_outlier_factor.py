@@ -10,8 +10,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
-from mercer._base.outliers import CONTAMINATION, Detector, find_offset, label_scores
-from mercer._base.outliers.repetition import NeighbourShares, count_others, put_own_first, share_neighbours
+from mercer._base.outliers import (
+    CONTAMINATION,
+    Detector,
+    NeighbourShares,
+    count_others,
+    find_offset,
+    label_scores,
+    put_own_first,
+    share_neighbours,
+)
 from mercer._base.parameter import Boolean, Function, Integer, MetricName, attribute, parameter
 from mercer._base.validation import check_weight
 from mercer._plain import plain

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._base.linear.class_labels import label_classes
+from mercer._base.linear.classifier import label_classes
 from mercer._base.validation import check_labels
 from mercer._source import Block, Labelling, Source
 from mercer.errors import DataError, ParameterError

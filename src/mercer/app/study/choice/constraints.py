@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer._base.candidate import Candidate, Shape
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.app.options import Options
 from mercer.app.study.dataset import Dataset
 from mercer.errors import DataError

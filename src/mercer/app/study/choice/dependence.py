@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.table.notice import Notice
-from mercer._source.table.table import Table, quote
+from mercer._source.table.table import Notice, Table, quote
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.splits import make_scorer

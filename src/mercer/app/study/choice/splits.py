@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
-from mercer._source.table.notice import Notice
+from mercer._source.table.table import Notice
 from mercer.app.options import Options
 from mercer.app.study.dataset import Dataset
 from mercer.app.study.metrics import Metric

@@ -16,8 +16,7 @@ from mercer._solver.linear_state import LinearState, gradient_certificate
 from mercer._solver.request import Dense, Map, Tiles
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
-from mercer._statistic.products import Residual, TransposeProduct
-from mercer._statistic.row_products import multiply_rows
+from mercer._statistic.products import Residual, TransposeProduct, multiply_rows
 from mercer._types import Array
 from mercer.linear_model._solvers.closed_form.normal_equations import Factors
 
