@@ -93,3 +93,25 @@ def test_a_frame_is_drawn_without_a_warning_of_its_names():
         display = DecisionBoundaryDisplay.from_estimator(LogisticRegression().fit(frame, y), frame)
     plain = DecisionBoundaryDisplay.compute(LogisticRegression().fit(X, y), X)
     np.testing.assert_array_equal(display.classes, plain.classes)
+
+
+def test_margins_and_support_vectors_of_a_machine_are_drawn_unless_they_are_not_wanted(blobs):
+    X, y = blobs
+    model = SVC(kernel="linear").fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y)
+    assert display.levels == (-1.0, 0.0, 1.0)
+    np.testing.assert_array_equal(display.support, model.support_vectors_)
+    plain = DecisionBoundaryDisplay.from_estimator(model, X, y, levels=(0.0,), support=False)
+    assert plain.levels == (0.0,)
+    assert plain.rings_ is None
+    with pytest.raises(DataError, match="support=True needs a model with dense support_vectors_; got Logistic"):
+        DecisionBoundaryDisplay.compute(LogisticRegression().fit(X, y), X, support=True)
+
+
+def test_regions_of_k_means_are_those_of_the_nearest_centres(blobs):
+    X, _ = blobs
+    model = KMeans(3, random_state=0).fit(X)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, model.labels_, resolution=20)
+    points = np.stack(np.meshgrid(display.x, display.y), axis=-1)
+    nearest = ((points[..., None, :] - model.cluster_centers_) ** 2).sum(axis=-1).argmin(axis=-1)
+    np.testing.assert_array_equal(display.classes, nearest)

@@ -33,6 +33,7 @@ from mercer.inspection import (
     TransformedDensityDisplay,
 )
 from mercer.linear_model import LinearRegression, LogisticRegression
+from mercer.neural_network import MLPClassifier
 from mercer.optim import MaxIter, NoImprovement, minimize
 from mercer.preprocessing import PolynomialBasis
 from mercer.watch import EarlyStopping as ScoreStopping
@@ -125,6 +126,19 @@ def test_epochs_of_an_estimator_come_from_its_history():
     alone = EpochCurveDisplay.from_estimator(model)
     assert alone.validation_line_ is None
     assert alone.mark_.get_ydata()[0] == model.history_["objective"].min()
+
+
+def test_the_best_epoch_of_a_fit_with_early_stopping_is_that_of_its_validation_rows():
+    X = np.random.default_rng(1).normal(size=(200, 10))
+    y = X[:, 0] > 0
+    model = MLPClassifier(4, early_stopping=True, max_iter=30, random_state=0, tol=0.0).fit(X, y)
+    display = EpochCurveDisplay.from_estimator(model)
+    scores = np.asarray(model.history_["validation_score"])
+    np.testing.assert_array_equal(display.validation_line_.get_ydata(), scores)
+    assert display.best_ == np.argmax(scores) + 1
+    assert display.validation_line_.axes is not display.ax_  # accuracies have another scale than losses
+    labels = [text.get_text() for text in display.validation_line_.axes.get_legend().get_texts()]
+    assert labels == ["training rows", "score of validation rows", f"greatest, epoch {display.best_}"]
 
 
 @pytest.mark.catalogue("PL-29")

@@ -49,3 +49,16 @@ def test_panels_show_the_steps_of_one_run_and_the_curve_never_falls(rows):
 def test_more_than_two_columns_are_refused_with_the_cure():
     with pytest.raises(DataError, match=r"got means of shape \(1, 3\). Take model.marginal of two columns"):
         MixtureDisplay(np.zeros((1, 3)), np.eye(3)[None])
+
+
+def test_a_mixture_of_one_column_is_its_density_over_a_histogram(rows):
+    X = rows[:, :1]
+    model = GaussianMixture(2, random_state=0).fit(X)
+    display = MixtureDisplay.from_estimator(model, X)
+    x, density = display.line_.get_data()
+    np.testing.assert_allclose(density, np.exp(model.score_samples(x[:, None])), rtol=1e-9)
+    np.testing.assert_allclose(sum(curve.get_ydata() for curve in display.ellipses_), density)
+    # The histogram is a density too: its bars have the area one.
+    assert sum(bar.get_width() * bar.get_height() for bar in display.points_) == pytest.approx(1.0)
+    panels = EMPanelsDisplay.from_estimator(GaussianMixture(2, random_state=0), X, iterations=(0, 3))
+    assert len(panels.panels) == 2

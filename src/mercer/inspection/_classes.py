@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.sparse import issparse
 
 from mercer.errors import DataError
 from mercer.inspection._display import Display
@@ -162,25 +163,25 @@ class DecisionBoundaryDisplay(Display):
         *,
         resolution: int = 200,
         margin: float = 0.1,
-        levels: Any = (0.0,),
-        support: bool = False,
+        levels: Any = None,
+        support: bool | None = None,
         fill: str = "classes",
     ) -> Self:
-        """Ask a fitted classifier for the plane around rows.
+        """Ask a fitted classifier, or a clustering that predicts, for the plane around rows.
 
         Parameters
         ----------
-        estimator : classifier
+        estimator : classifier or clustering
             Fitted to two columns.
         X : array-like of shape (n, 2)
             Rows whose range, widened by `margin` of it on each side, is shown.
         resolution : int, default=200
             Points along each side.
         margin : float, default=0.1
-        levels : sequence of float, default=(0.0,)
-            Scores of two classes to draw lines at.
-        support : bool, default=False
-            Whether to draw rings around the support vectors of the classifier.
+        levels : sequence of float or None, default=None
+            Scores of two classes to draw lines at; None: the boundary, and the margins of a support vector machine.
+        support : bool or None, default=None
+            Whether to draw rings around the support vectors of the classifier; None does if it has any.
         fill : {"classes", "scores"}, default="classes"
             What the colours of the plane show.
 
@@ -199,13 +200,21 @@ class DecisionBoundaryDisplay(Display):
         if hasattr(estimator, "feature_names_in_") and hasattr(X, "columns"):
             # A frame of the library that the rows came in: the estimator knows its columns by name.
             points = type(X)(dict(zip(X.columns, points.T, strict=True)))
-        names = np.asarray(estimator.classes_)
+        names = np.asarray(estimator.classes_ if hasattr(estimator, "classes_") else np.unique(estimator.labels_))
         # Class names are sorted: their places are indices of colours.
         classes = np.searchsorted(names, estimator.predict(points)).reshape(resolution, resolution)
         scores = None
         if len(names) == 2 and hasattr(estimator, "decision_function"):
             scores = np.asarray(estimator.decision_function(points)).reshape(resolution, resolution)
-        rings = estimator.support_vectors_ if support else None
+        is_machine = hasattr(estimator, "support_vectors_") and not issparse(estimator.support_vectors_)
+        rings = estimator.support_vectors_ if is_machine and support is not False else None
+        if support and rings is None:
+            raise DataError(
+                f"DecisionBoundaryDisplay: support=True needs a model with dense support_vectors_; got "
+                f"{type(estimator).__name__}. Leave it out."
+            )
+        if levels is None:
+            levels = (-1.0, 0.0, 1.0) if rings is not None and scores is not None else (0.0,)
         return cls(x, y, classes, scores, levels=levels, names=names, support=rings, fill=fill)
 
     @classmethod

@@ -94,20 +94,27 @@ def _read_members(density: Any) -> list[tuple[np.ndarray, np.ndarray]]:
 class MixtureDisplay(Display):
     """A Gaussian mixture in two columns: its ellipses, and the rows in a mix of the components' colours.
 
+    Of one column, the density is drawn, what each component adds to it, and a histogram of the rows.
+
     Parameters
     ----------
-    means : array-like of shape (k, 2)
-    covariances : array-like of shape (k, 2, 2)
-    rows : array-like of shape (n, 2) or None, default=None
+    means : array-like of shape (k, 2) or (k, 1)
+    covariances : array-like of shape (k, 2, 2) or (k, 1, 1)
+    rows : array-like of shape (n, 2) or (n, 1), or None, default=None
     responsibilities : array-like of shape (n, k) or None, default=None
     deviations : float, default=2
         The half axes of an ellipse, in standard deviations: roots of the covariance's eigenvalues.
+    weights : array-like of shape (k,) or None, default=None
+        Of the components; None gives all the same.
 
     Attributes
     ----------
-    half_axes_ : ndarray of shape (k, 2)
+    half_axes_ : ndarray of shape (k, 2) or (k, 1)
         Of each ellipse, the shorter first.
     ellipses_, points_ : matplotlib objects
+        Of one column, the curves of the components, and the histogram.
+    line_ : matplotlib object
+        The density of one column.
 
     Examples
     --------
@@ -119,13 +126,21 @@ class MixtureDisplay(Display):
     artist = "Ellipse"
 
     def __init__(
-        self, means: Any, covariances: Any, rows: Any = None, responsibilities: Any = None, *, deviations: float = 2.0
+        self,
+        means: Any,
+        covariances: Any,
+        rows: Any = None,
+        responsibilities: Any = None,
+        *,
+        deviations: float = 2.0,
+        weights: Any = None,
     ) -> None:
         self.means, self.covariances = np.asarray(means, float), np.asarray(covariances, float)
-        if self.means.ndim != 2 or self.means.shape[1] != 2:
+        self.weights = np.full(len(self.means), 1 / len(self.means)) if weights is None else np.asarray(weights, float)
+        if self.means.ndim != 2 or self.means.shape[1] not in (1, 2):
             raise DataError(
-                f"MixtureDisplay: a mixture of two columns can be drawn; got means of shape {self.means.shape}. Take "
-                f"model.marginal of two columns."
+                f"MixtureDisplay: a mixture of one or two columns can be drawn; got means of shape {self.means.shape}. "
+                f"Take model.marginal of two columns."
             )
         self.rows = None if rows is None else np.asarray(rows, float)
         self.responsibilities = None if responsibilities is None else np.asarray(responsibilities, float)
@@ -137,18 +152,41 @@ class MixtureDisplay(Display):
     @draws
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> "MixtureDisplay":
-        """Draw a fitted mixture of two columns, and rows if they are given."""
-        parts = estimator.marginal([0, 1]) if estimator.means_.shape[1] == 2 else estimator
+        """Draw a fitted mixture of one or two columns, and rows if they are given."""
+        d = estimator.means_.shape[1]
+        parts = estimator.marginal(list(range(d))) if d <= 2 else estimator
         shares = None if X is None else estimator.predict_proba(X)
-        return cls(parts.means_, parts.covariances_, X, shares, **options)
+        return cls(parts.means_, parts.covariances_, X, shares, **({"weights": parts.weights_} | options))
 
     def _draw(self, ax: Any, *, colors: Any = None, **kwargs: Any) -> None:
         from matplotlib import colormaps
         from matplotlib.colors import to_rgb
+
+        palette = np.array([to_rgb(c) for c in colors or colormaps["tab10"](np.arange(len(self.means)) % 10)])
+        draw = self._draw_curves if self.means.shape[1] == 1 else self._draw_ellipses
+        draw(ax, palette, kwargs)
+
+    def _draw_curves(self, ax: Any, palette: np.ndarray, kwargs: dict[str, Any]) -> None:
+        deviations = np.sqrt(self.covariances[:, 0, 0])
+        low, high = (self.means[:, 0] - 4 * deviations).min(), (self.means[:, 0] + 4 * deviations).max()
+        self.points_ = None
+        if self.rows is not None:
+            low, high = min(low, self.rows.min()), max(high, self.rows.max())
+            self.points_ = ax.hist(self.rows[:, 0], bins="auto", density=True, color="0.85")[2]
+        x = np.linspace(low, high, 501)
+        # Each component adds its weight times its normal density.
+        scaled = (x - self.means) / deviations[:, None]
+        shares = self.weights[:, None] * np.exp(-0.5 * scaled**2) / (np.sqrt(2 * np.pi) * deviations[:, None])
+        self.ellipses_ = [
+            ax.plot(x, share, **({"color": color, "linestyle": "--"} | kwargs))[0]
+            for share, color in zip(shares, palette, strict=True)
+        ]
+        (self.line_,) = ax.plot(x, shares.sum(axis=0), color="black")
+        ax.set(xlabel="x", ylabel="density")
+
+    def _draw_ellipses(self, ax: Any, palette: np.ndarray, kwargs: dict[str, Any]) -> None:
         from matplotlib.patches import Ellipse
 
-        k = len(self.means)
-        palette = np.array([to_rgb(color) for color in colors or colormaps["tab10"](np.arange(k) % 10)])
         self.points_ = None
         if self.rows is not None:
             # A row's colour is the mean of the components' colours, weighted by its responsibilities.
@@ -157,7 +195,7 @@ class MixtureDisplay(Display):
         # The first eigenvector's direction turns the ellipse; the second is at right angles to it.
         angles = np.degrees(np.arctan2(self._vectors[:, 1, 0], self._vectors[:, 0, 0]))
         self.ellipses_ = []
-        for q in range(k):
+        for q in range(len(self.means)):
             style = {"facecolor": "none", "edgecolor": palette[q], "linewidth": 1.5} | kwargs
             shape = Ellipse(self.means[q], *(2 * self.half_axes_[q]), angle=float(angles[q]), **style)
             self.ellipses_.append(ax.add_patch(shape))
@@ -202,8 +240,9 @@ class EMPanelsDisplay(Display):
             for count in iterations:
                 # EM from one seed is deterministic, so that each fit repeats the shorter ones and goes on.
                 model = clone(estimator).set_params(max_iter=count, tol=0.0, n_init=1).fit(X)
-                part = model.marginal([0, 1])
-                panels.append(MixtureDisplay(part.means_, part.covariances_, X, model.predict_proba(X)))
+                part = model.marginal(list(range(min(2, model.means_.shape[1]))))
+                shares = model.predict_proba(X)
+                panels.append(MixtureDisplay(part.means_, part.covariances_, X, shares, weights=part.weights_))
                 objective = model.lower_bounds_ if count == max(iterations) else objective
         return cls(panels, iterations, objective)
 

@@ -153,7 +153,7 @@ class ScoreCurveDisplay(Display):
 
 
 class EpochCurveDisplay(Display):
-    """Training and validation loss against the epoch, with a mark where the validation loss is least.
+    """Training and validation loss against the epoch, with a mark at the epoch that the validation rows find best.
 
     Parameters
     ----------
@@ -161,12 +161,14 @@ class EpochCurveDisplay(Display):
         Loss on training rows after each epoch.
     validation : array-like of shape (n_epochs,) or None, default=None
         Loss on validation rows after each epoch.
+    scored : bool, default=False
+        Whether `validation` holds scores, the greater the better, which are drawn on an axis of their own.
 
     Attributes
     ----------
     best_ : int
-        The epoch, from one, with the least validation loss, or without one the least training loss; the first of
-        equals.
+        The epoch, from one, with the least validation loss or the greatest validation score, or without either the
+        least training loss; the first of equals.
     train_line_, validation_line_, mark_ : matplotlib objects
         What was drawn; ``validation_line_`` may be None.
 
@@ -177,7 +179,8 @@ class EpochCurveDisplay(Display):
     3
     """
 
-    def __init__(self, train: Any, validation: Any = None) -> None:
+    def __init__(self, train: Any, validation: Any = None, *, scored: bool = False) -> None:
+        self.scored = scored
         self.train = np.asarray(train, dtype=np.float64)
         self.validation = None if validation is None else np.asarray(validation, dtype=np.float64)
         if self.train.ndim != 1 or not len(self.train):
@@ -187,7 +190,8 @@ class EpochCurveDisplay(Display):
                 f"EpochCurveDisplay: validation must have one loss per epoch, {len(self.train)}; got shape "
                 f"{self.validation.shape}."
             )
-        self.best_ = int(np.nanargmin(self.train if self.validation is None else self.validation)) + 1
+        judged = self.train if self.validation is None else -self.validation if scored else self.validation
+        self.best_ = int(np.nanargmin(judged)) + 1
 
     @classmethod
     def compute(cls, fitted: Any, watch: Any = None) -> "EpochCurveDisplay":
@@ -196,7 +200,8 @@ class EpochCurveDisplay(Display):
         Parameters
         ----------
         fitted : estimator with ``history_``, or result of :func:`mercer.optim.minimize`
-            The objective of each step is the training loss.
+            The objective of each step is the training loss; its ``validation_loss`` or ``validation_score``, which
+            fits with early stopping have, is that of the validation rows.
         watch : EarlyStopping or None, default=None
             What followed the fit: a rule of :mod:`mercer.optim`, whose ``errors_`` are taken, or a watch of
             :mod:`mercer.watch`, whose ``scores_`` are taken with the other sign.
@@ -213,7 +218,8 @@ class EpochCurveDisplay(Display):
             )
         train = np.asarray(history["objective"], dtype=np.float64)
         if watch is None:
-            return cls(train)
+            name = next((name for name in ("validation_loss", "validation_score") if name in history), None)
+            return cls(train) if name is None else cls(train, history[name], scored=name == "validation_score")
         # Scores of a watch are greater for better models; their negatives are drawn as losses.
         validation = watch.errors_ if hasattr(watch, "errors_") else -np.asarray(watch.scores_, dtype=np.float64)
         return cls(train, validation)
@@ -224,17 +230,20 @@ class EpochCurveDisplay(Display):
         epochs = np.arange(1, len(self.train) + 1)
         (self.train_line_,) = ax.plot(epochs, self.train, **({"color": "0.6", "label": "training rows"} | kwargs))
         self.validation_line_ = None
+        judged, beside = self.train, ax
         if self.validation is not None:
-            (self.validation_line_,) = ax.plot(
-                epochs, self.validation, **({"color": "black", "label": "validation rows"} | kwargs)
-            )
-        judged = self.train if self.validation is None else self.validation
+            # A score such as the accuracy has another scale than a loss.
+            judged, beside = self.validation, ax.twinx() if self.scored else ax
+            style = {"color": "black", "label": "score of validation rows" if self.scored else "validation rows"}
+            (self.validation_line_,) = beside.plot(epochs, self.validation, **(style | kwargs))
         ax.axvline(self.best_, color="tab:red", linestyle=":")
-        (self.mark_,) = ax.plot(
-            [self.best_], [judged[self.best_ - 1]], "o", color="tab:red", label=f"least, epoch {self.best_}"
-        )
+        label = f"{'greatest' if self.scored else 'least'}, epoch {self.best_}"
+        (self.mark_,) = beside.plot([self.best_], [judged[self.best_ - 1]], "o", color="tab:red", label=label)
         ax.set(xlabel="epoch", ylabel="loss")
-        ax.legend()
+        if self.scored:
+            beside.set(ylabel="score")
+        lines = dict.fromkeys([*ax.lines, *beside.lines])
+        beside.legend(handles=[line for line in lines if not line.get_label().startswith("_")])
 
 
 # Points of the grid along each axis of a contour plot.
