@@ -31,13 +31,31 @@ def figures():
     plt.close("all")
 
 
+def list_shown_ticks(axis):
+    """Return the labels of the ticks inside the limits; matplotlib keeps others that it does not draw."""
+    low, high = sorted(axis.get_view_interval())
+    room = 1e-6 * (high - low)
+    for is_minor in (False, True):
+        places, labels = axis.get_ticklocs(minor=is_minor), axis.get_ticklabels(minor=is_minor)
+        yield from (text for place, text in zip(places, labels) if low - room <= place <= high + room)
+
+
 def list_overlaps(figure):
     """Return pairs of texts of a figure that share more than a pixel."""
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
+    ticks, shown = set(), set()
+    for ax in figure.axes:
+        for axis in (getattr(ax, f"{name}axis") for name in "xyz" if hasattr(ax, f"{name}axis")):
+            ticks |= {*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)}
+            # In three dimensions matplotlib draws numbers elsewhere than they say.
+            shown |= {*list_shown_ticks(axis)} if ax.name != "3d" else set()
     texts = [text for text in figure.findobj(plt.Text) if text.get_visible() and text.get_text().strip()]
-    boxes = [(text.get_text(), text.get_window_extent(renderer).padded(-1)) for text in texts]
-    boxes = [(text, box) for text, box in boxes if box.overlaps(figure.bbox)]
+    boxes = [
+        (text.get_text(), text.get_window_extent(renderer).padded(-1))
+        for text in texts
+        if text not in ticks or text in shown
+    ]
     return [(one, other) for (one, a), (other, b) in combinations(boxes, 2) if a.overlaps(b)]
 
 

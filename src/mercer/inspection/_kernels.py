@@ -143,7 +143,8 @@ class FeatureLiftDisplay(Display):
         if abs(self.normal[2]) > 1e-9:
             plane = -(self.offset + self.normal[0] * side + self.normal[1] * height) / self.normal[2]
             ax.plot_surface(side, height, plane, alpha=0.3, color="grey")
-        ax.set(xlabel="x1^2", ylabel="sqrt(2) x1 x2", zlabel="x2^2")
+        ax.set(xlabel="x1^2", zlabel="x2^2")
+        ax.set_ylabel("sqrt(2) x1 x2", labelpad=12)  # long and slanted: nearer it would cover the numbers
 
 
 class SmoothnessFilterDisplay(Display):
