@@ -234,6 +234,19 @@ def evidence_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.max(np.abs(slopes)))
 
 
+def relevance_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The largest derivative of the log evidence, plus log priors, by the log of a precision, by n x n matrices."""
+    kept, n = model.lambda_ < model.threshold_lambda, len(y)
+    rows, targets, own = (X - X.mean(axis=0))[:, kept], y - y.mean(), model.lambda_[kept]
+    inverse = np.linalg.inv(np.eye(n) / model.alpha_ + (rows / own) @ rows.T)
+    left = inverse @ targets
+    slopes = [0.5 * (np.trace(inverse) - left @ left) / model.alpha_ + model.alpha_1 - model.alpha_2 * model.alpha_]
+    for column, precision in zip(rows.T, own, strict=True):
+        data = 0.5 * (column @ inverse @ column - (left @ column) ** 2) / precision
+        slopes.append(data + model.lambda_1 - model.lambda_2 * precision)
+    return float(np.max(np.abs(slopes)))
+
+
 def posterior_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """Norm of X^T r - (lambda / alpha) coef over |X| |y|, X and y centred."""
     rows, targets = X - X.mean(axis=0), y - y.mean()
@@ -712,6 +725,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "RBFNetworkRegressor"): network_gradient,
     ("duality gap", "KernelLogisticRegression"): kernel_logistic_gap,
     ("gradient norm", "BayesianRidge"): evidence_slope,
+    ("gradient norm", "ARDRegression"): relevance_slope,
     ("gradient norm", "GaussianProcessClassifier"): laplace_slope,
     ("gradient norm", "GaussianProcessRegressor"): process_slope,
     ("residual", "BayesianRidge"): posterior_residual,

@@ -125,6 +125,7 @@ SOLVERS_OF_ONE_PASS = {
     "OrthogonalMatchingPursuit": {"auto"},
     "LassoLars": {"auto"},
     "BayesianRidge": {"auto"},
+    "ARDRegression": {"auto"},
     "FourierBasis": {"auto"},
     "TableEncoder": {"auto"},
     "GaussianConditionalRegressor": {"auto"},

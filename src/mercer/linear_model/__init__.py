@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_lasso.lasso": ("Lasso",),
         "_lasso.lasso_budget": ("alpha_for_l1_norm",),
         "_lasso.lasso_cv": ("LassoCV",),
+        "_least_squares.ard": ("ARDRegression",),
         "_least_squares.bayesian_ridge": ("BayesianRidge",),
         "_least_squares.gaussian_conditional": ("GaussianConditionalRegressor",),
         "_least_squares.least_squares": ("LinearRegression",),

@@ -21,6 +21,7 @@ from mercer.linear_model._lasso.elastic_net_path import lasso_path as lasso_path
 from mercer.linear_model._lasso.lasso import Lasso as Lasso
 from mercer.linear_model._lasso.lasso_budget import alpha_for_l1_norm as alpha_for_l1_norm
 from mercer.linear_model._lasso.lasso_cv import LassoCV as LassoCV
+from mercer.linear_model._least_squares.ard import ARDRegression as ARDRegression
 from mercer.linear_model._least_squares.bayesian_ridge import BayesianRidge as BayesianRidge
 from mercer.linear_model._least_squares.gaussian_conditional import GaussianConditionalRegressor as GaussianConditionalRegressor
 from mercer.linear_model._least_squares.least_squares import LinearRegression as LinearRegression
@@ -46,7 +47,6 @@ from mercer.linear_model._stochastic.sgd_regressor import SGDRegressor as SGDReg
 from mercer.linear_model._tweedie import GammaRegressor as GammaRegressor
 from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
-from sklearn.linear_model import ARDRegression as ARDRegression
 from sklearn.linear_model import MultiTaskElasticNet as MultiTaskElasticNet
 from sklearn.linear_model import MultiTaskElasticNetCV as MultiTaskElasticNetCV
 from sklearn.linear_model import MultiTaskLasso as MultiTaskLasso

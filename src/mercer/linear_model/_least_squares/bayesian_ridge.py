@@ -220,7 +220,7 @@ class BayesianRidge(LinearRegressor):
         # The noise of the target and that of the mean of y, which the intercept carries.
         floor = (1.0 + (1.0 / self._evidence.spectrum.weight if self.fit_intercept else 0.0)) / self.alpha_
         source = open_new_rows(self, X, accept_sparse="csr")
-        return source.map(_Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
+        return source.map(Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
 
     def log_evidence(self, alpha: float | None = None, lambda_: float | None = None) -> float:
         """Return the log density of the training targets with the coefficients integrated out, without Gamma priors.
@@ -297,7 +297,7 @@ class BayesianRidge(LinearRegressor):
 
 
 @dataclass(frozen=True, eq=False)
-class _Predictive:
+class Predictive:
     """Mean and standard deviation of the predictions for the rows of a block."""
 
     coef: Any
