@@ -21,6 +21,7 @@ from mercer._solver.tiled_cholesky import factor, solve
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source import Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.decomposition._block_krylov import block_krylov, centre
 from mercer.decomposition._kernel_axes import (
@@ -38,7 +39,6 @@ from mercer.decomposition._kernel_axes import (
     largest_residual,
     strip_kernels,
 )
-from mercer.decomposition._kernel_pca_attributes import KERNEL_PCA
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import KERNEL_NAMES, Kernel, warn_of_scale
 
@@ -144,7 +144,15 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
     }
-    _stored = KERNEL_PCA
+    _stored: ClassVar[dict[str, Stored]] = {
+        "gamma_": floats(" | none"),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
+        "eigenvalues_": floats("components"),
+        "eigenvectors_": floats("rows, components"),
+        "kernel_means_": floats("rows"),
+        "X_transformed_fit_": floats("rows, components"),
+        "dual_coef_": floats("rows, columns"),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KernelPCA":

@@ -89,7 +89,6 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "solver_": texts(),
     }
-    _takes_sparse = True
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":

@@ -1,24 +1,136 @@
 """Restricted Boltzmann machines."""
 
+import math
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, LimitedEstimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, parameter
+from mercer._base import Estimator, LimitedEstimator, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.parameter import Boolean, Choice, Integer, Real, Rule, Seed, attribute, check_parameters, parameter
+from mercer._base.validation import few_rows
+from mercer._native.machine import unit_draws
 from mercer._solver import Solver, Step
+from mercer._source import Block
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
-from mercer._stored import Stored, floats, members, numbers
+from mercer._stored import Stored, floats, integers, members, numbers
+from mercer._types import Array
 from mercer.errors import DataError
-from mercer.neural_network._boltzmann.contrastive import Contrast, RestrictedState, read_rows, train_epochs
-from mercer.neural_network._boltzmann.restricted_model import RestrictedModel
+from mercer.neural_network._boltzmann.contrastive import (
+    Contrast,
+    RestrictedState,
+    measure_pseudo_likelihood,
+    read_rows,
+    train_epochs,
+)
+
+# Units whose states are all listed: 2^20 terms of a sum take about a second for 100 units on the other side.
+MOST_UNITS = 20
+# States in one block of an exact sum.
+_BLOCK = 2**12
+
+
+def list_states(n_units: int, first: int = 0, stop: int | None = None) -> Array:
+    """Return the states `first` to `stop` of binary units, as rows of 0 and 1; unit 0 is the lowest bit."""
+    numbers = np.arange(first, 2**n_units if stop is None else stop)
+    return ((numbers[:, None] >> np.arange(n_units)) & 1).astype(np.float64)
+
+
+def sum_log_partition(weights: Array, visible: Array, hidden: Array, gaussian: bool) -> float:
+    """Return log Z exactly, by listing the states of the smaller layer (of the hidden one for Gaussian units).
+
+    Parameters
+    ----------
+    weights : (d, k), float64
+    visible, hidden : (d,), (k,), float64
+    gaussian : bool
+    """
+    d, k = weights.shape
+    # The sum is over the smaller layer; the roles of the layers are symmetric for binary units.
+    if not gaussian and d < k:
+        return sum_log_partition(np.ascontiguousarray(weights.T), hidden, visible, False)
+    if k > MOST_UNITS:
+        raise DataError(
+            f"log_partition: an exact sum needs at most {MOST_UNITS} units in {'the hidden' if gaussian else 'one'} "
+            f"layer; got {d} visible and {k} hidden ones. Pass method='ais' for an estimate."
+        )
+    parts = []
+    for first in range(0, 2**k, _BLOCK):
+        states = list_states(k, first, min(first + _BLOCK, 2**k))
+        scores = states @ weights.T
+        if gaussian:
+            # The Gaussian integral over v given h: exp(b.s + |s|^2 / 2) (2 pi)^(d / 2), with s = W h.
+            inside = scores @ visible + 0.5 * np.einsum("ij,ij->i", scores, scores) + 0.5 * d * math.log(2.0 * math.pi)
+        else:
+            inside = np.empty(len(states))
+            unit_draws.sum_softplus(scores, visible, np.empty((2, d)), inside)
+        parts.append(float(logsumexp(states @ hidden + inside)))
+    return float(logsumexp(parts))
+
+
+def anneal_log_partition(
+    weights: Array, visible: Array, hidden: Array, gaussian: bool, n_chains: int, n_levels: int, seed: int
+) -> tuple[float, float]:
+    """Return an estimate of log Z and the standard error of its logarithm (Salakhutdinov and Murray, 2008).
+
+    Chains begin at the machine without couplings, whose Z is known, and couplings grow in `n_levels` steps to their
+    values. The product of the ratios along a chain has the mean Z / Z_0.
+    """
+    d, k = weights.shape
+    random = np.random.default_rng(seed)
+    if gaussian:
+        rows = visible + random.standard_normal((n_chains, d))
+        # Hidden units without input double the weight each.
+        base = k * math.log(2.0) + 0.5 * d * math.log(2.0 * math.pi)
+    else:
+        rows = (random.random((n_chains, d)) < 1.0 / (1.0 + np.exp(-visible))).astype(np.float64)
+        base = k * math.log(2.0) + float(np.logaddexp(0.0, visible).sum())
+    nothing, scratch = np.zeros(k), np.empty((2, k))
+    logs, here, there = np.zeros(n_chains), np.empty(n_chains), np.empty(n_chains)
+    for level in range(n_levels):
+        beta, following = level / n_levels, (level + 1) / n_levels
+        scores = rows @ weights + hidden
+        unit_draws.sum_softplus(beta * scores, nothing, scratch, here)
+        unit_draws.sum_softplus(following * scores, nothing, scratch, there)
+        # The ratio of unnormalised probabilities of two levels at the present state.
+        logs += there - here
+        # One Gibbs step at the next level keeps its distribution.
+        chances = following * scores
+        unit_draws.activate_units(chances, nothing)
+        drive = following * ((random.random(chances.shape) < chances).astype(np.float64) @ weights.T) + visible
+        if gaussian:
+            rows = drive + random.standard_normal(drive.shape)
+        else:
+            unit_draws.activate_units(drive, np.zeros(d))
+            rows = (random.random(drive.shape) < drive).astype(np.float64)
+    ratios = np.exp(logs - logs.max())
+    spread = float(ratios.std() / ratios.mean()) / math.sqrt(n_chains)
+    return base + float(logsumexp(logs)) - math.log(n_chains), spread
+
+
+def _score_block(state: RestrictedState, words: Array, block: Block) -> Array:
+    """Return the estimated log pseudo-likelihood of each row of a block."""
+    rows = block.dense()
+    # A random linear form of the bits of a row's values, modulo 2^64; its high bits choose the unit. Adding zero turns
+    # -0.0 into 0.0, and float32 values have the same bits as float64.
+    bits = (rows.astype(np.float64) + 0.0).view(np.uint64)
+    mixed = (bits ^ (bits >> np.uint64(32))) @ words
+    flips = ((mixed >> np.uint64(33)) % np.uint64(rows.shape[1])).astype(np.int64)
+    rows = rows.astype(state.weights.dtype, copy=False)
+    scores = np.ascontiguousarray(rows @ state.weights)
+    return measure_pseudo_likelihood(state, rows, scores, flips)[0].astype(rows.dtype, copy=False)
+
 
 _IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"
 
 
-class BernoulliRBM(RestrictedModel, LimitedEstimator):
+class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstimator):
     r"""A restricted Boltzmann machine: visible and hidden units, with weights between the two layers only.
 
     A state has the energy and the probability
@@ -138,8 +250,16 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
         "intercept_visible_": floats("columns"),
         "h_samples_": floats("*, components"),
         "_chains_state": members(numbers("*, * | * | ")),
+        "_n_gibbs_calls": integers(low=0),
     }
     _takes_sparse = True
+
+    n_features_in_: int = attribute()
+    components_: Array = attribute()
+    intercept_hidden_: Array = attribute()
+    intercept_visible_: Array = attribute()
+    _chains_state: tuple[Array, Array, Array, int] = attribute()
+    _n_gibbs_calls: int = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliRBM":
@@ -241,3 +361,203 @@ class BernoulliRBM(RestrictedModel, LimitedEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _state(self) -> RestrictedState:
+        weights = np.ascontiguousarray(self.components_.T)
+        return RestrictedState(weights, self.intercept_visible_, self.intercept_hidden_, *self._chains_state)
+
+    def transform(self, X: Any) -> Array:
+        """Compute the probabilities of the hidden units.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            P(h = 1 | v).
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._activate(rows)
+        return open_new_rows(self, X, accept_sparse="csr").map(self._activate_block)
+
+    def _activate_block(self, block: Block) -> Array:
+        return self._activate(block.dense())
+
+    def _activate(self, rows: Array) -> Array:
+        scores = np.ascontiguousarray(rows @ self.components_.T)
+        unit_draws.activate_units(scores, self.intercept_hidden_.astype(scores.dtype, copy=False))
+        return scores
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Compute the mean of the visible units given hidden ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Hidden states, or probabilities of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            P(v = 1 | h), or b + W h for Gaussian units.
+        """
+        check_is_fitted(self)
+        hidden = np.asarray(X, dtype=self.components_.dtype)
+        if hidden.ndim != 2 or hidden.shape[1] != len(self.components_):
+            raise DataError(
+                f"BernoulliRBM: hidden states must have shape (n_samples, {len(self.components_)}); got {hidden.shape}."
+            )
+        scores = hidden @ self.components_
+        # Gaussian visible units have the mean W h + b; binary ones have the logistic function of it.
+        if self.visible == "gaussian":
+            return scores + self.intercept_visible_
+        unit_draws.activate_units(scores, self.intercept_visible_)
+        return scores
+
+    def free_energy(self, X: Any) -> Array:
+        """Compute F(v) = -log sum_h exp(-E(v, h)), so that P(v) = exp(-F(v)) / Z.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return open_new_rows(self, X, accept_sparse="csr", logarithms=True).map(self._sum_free_energy)
+
+    def _sum_free_energy(self, block: Block) -> Array:
+        rows = np.asarray(block.dense(), dtype=np.float64)
+        hidden = self.intercept_hidden_.astype(np.float64, copy=False)
+        inside = np.empty(len(rows))
+        scores = np.ascontiguousarray(rows @ self.components_.T.astype(np.float64, copy=False))
+        unit_draws.sum_softplus(scores, hidden, np.empty((2, len(hidden))), inside)
+        if self.visible == "gaussian":
+            gap = rows - self.intercept_visible_
+            # F(v) = |v - b|^2 / 2 - sum_j softplus(c_j + v.W_j) for Gaussian units.
+            return 0.5 * np.einsum("ij,ij->i", gap, gap) - inside
+        return -(rows @ self.intercept_visible_) - inside
+
+    def score_samples(self, X: Any) -> Array:
+        """Estimate the log pseudo-likelihood of rows, or compute their log-density for Gaussian units.
+
+        The log pseudo-likelihood is the sum over visible units of log P(v_j | other units). It is estimated by d times
+        the term of one unit, which is drawn from `random_state` and the row's own values: a row's score does not depend
+        on the rows that come with it, and does not change from call to call.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of 0 and 1, or any rows for Gaussian units.
+        """
+        if self.visible == "gaussian":
+            check_is_fitted(self)
+            return self.log_likelihood(X).astype(self.components_.dtype)
+        source = open_new_rows(self, X, accept_sparse="csr")
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
+        words = np.random.SeedSequence([int(seed), source.n_features]).generate_state(source.n_features, np.uint64)
+        state = self._state()
+        # An odd factor maps 64-bit numbers one to one, so no bit of a row's values is lost in the hash.
+        return source.map(partial(_score_block, state, words | np.uint64(1)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of :meth:`score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def log_partition(
+        self, method: str = "auto", *, n_chains: int = 100, n_levels: int = 1000, random_state: Any = 0
+    ) -> float:
+        """Compute log Z: exactly where one layer has at most 20 units, else by annealed importance sampling.
+
+        Parameters
+        ----------
+        method : {"auto", "exact", "ais"}, default="auto"
+            "exact" raises where the sum is too long.
+        n_chains, n_levels : int, default=100 and 1000
+            Chains, and levels of couplings that each passes through, of the estimate.
+        random_state : int, Generator, RandomState or None, default=0
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rules: dict[str, Rule] = {"n_chains": Integer(1), "n_levels": Integer(1), "random_state": Seed()}
+        check_parameters("log_partition", {"method": Choice("auto", "exact", "ais")}, {"method": method})
+        values = {"n_chains": n_chains, "n_levels": n_levels, "random_state": random_state}
+        check_parameters("log_partition", rules, values)
+        gaussian = self.visible == "gaussian"
+        arrays = (self.components_.T, self.intercept_visible_, self.intercept_hidden_)
+        weights, visible, hidden = (np.ascontiguousarray(part, dtype=np.float64) for part in arrays)
+        # The sum runs over the states of one layer; the other is summed in closed form. Gaussian units cannot be
+        # listed.
+        listed = len(hidden) if gaussian else min(weights.shape)
+        with one_blas_thread():
+            if method == "exact" or (method == "auto" and listed <= MOST_UNITS):
+                return sum_log_partition(weights, visible, hidden, gaussian)
+            seed = int(seed_sequence(random_state).generate_state(1)[0])
+            return anneal_log_partition(weights, visible, hidden, gaussian, n_chains, n_levels, seed)[0]
+
+    def log_likelihood(self, X: Any, method: str = "auto") -> Array:
+        """Compute log P(v) = -F(v) - log Z of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        method : {"auto", "exact", "ais"}, default="auto"
+            How log Z is found; see :meth:`log_partition`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return -self.free_energy(X) - self.log_partition(method)
+
+    def gibbs(self, v: Any, n_steps: int = 1) -> Array:
+        """Take Gibbs steps: draw the hidden units given the visible ones, then the visible ones given them.
+
+        Parameters
+        ----------
+        v : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Visible states to start from.
+        n_steps : int, default=1
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Visible states, of booleans for binary units. Each call draws anew; the first call after a fit with an
+            integer as `random_state` always draws the same.
+        """
+        check_is_fitted(self)
+        check_parameters("gibbs", {"n_steps": Integer(1)}, {"n_steps": n_steps})
+        source = open_new_rows(self, v, accept_sparse="csr")
+        rows = np.concatenate([block.dense() for block in source.blocks()]).astype(self.components_.dtype, copy=False)
+        state = self._state()
+        # Each call has a stream of its own, so that calls one after another differ.
+        self._n_gibbs_calls = vars(self).get("_n_gibbs_calls", 0) + 1
+        random = np.random.default_rng(np.random.SeedSequence([*state.seed.tolist(), 3, self._n_gibbs_calls]))
+        drawn = self._contrast().walk(state, rows, n_steps, random)
+        return drawn if self.visible == "gaussian" else drawn.astype(bool)
+
+    def sample(self, n_samples: int = 1, *, n_steps: int = 1000, random_state: Any = None) -> Array:
+        """Draw visible states from the machine, each at the end of a chain of its own.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        n_steps : int, default=1000
+            Gibbs steps from a random start. Machines with deep modes need more.
+        random_state : int, Generator, RandomState or None, default=None
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            States of 0 and 1, or real numbers for Gaussian units.
+        """
+        check_is_fitted(self)
+        values = {"n_samples": n_samples, "n_steps": n_steps, "random_state": random_state}
+        check_parameters("sample", {"n_samples": Integer(1), "n_steps": Integer(1), "random_state": Seed()}, values)
+        random = np.random.default_rng(seed_sequence(random_state))
+        rows = (random.random((n_samples, self.n_features_in_)) < 0.5).astype(self.components_.dtype)
+        return self._contrast().walk(self._state(), rows, n_steps, random)

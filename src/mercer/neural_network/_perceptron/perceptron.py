@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import column_or_1d
 
 from mercer._base import Estimator, LimitedEstimator, few_rows, open_new_rows, seed_sequence
@@ -16,19 +17,41 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Outcome
 from mercer._source import Block, Source, open_source
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
-from mercer.errors import ParameterError, UnsupportedError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._perceptron.column_coding import ColumnCoding, encode_frame, learn_coding
 from mercer.neural_network._perceptron.epoch import Workshop
-from mercer.neural_network._perceptron.held_out import draw_held_out
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
 from mercer.neural_network._perceptron.state import PERCEPTRON, PerceptronState, check_chain
 from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
+
+
+def draw_held_out(model: Any, source: Source, stratified: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the rows to learn from and the rows to judge by; one label for each row may stratify them."""
+    seed = model.random_state
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**31))
+    y = to_numpy(source.y)
+    kind = StratifiedShuffleSplit if stratified and y.ndim == 1 else ShuffleSplit
+    split = kind(test_size=model.validation_fraction, random_state=seed)
+    try:
+        training, held_out = next(split.split(np.zeros((source.n_rows, 1)), y))
+    except ValueError as error:
+        raise DataError(f"{type(model).__name__}: early_stopping cannot split the rows: {error}") from error
+    if len(held_out) < 2:
+        raise DataError(
+            f"{type(model).__name__}: The validation set is too small. Increase 'validation_fraction' or the size "
+            f"of your dataset; it has {len(held_out)} rows, and at least 2 are needed."
+        )
+    # Sorted: the order of visits comes from the epochs alone.
+    return np.sort(training), np.sort(held_out)
+
 
 _BY_BATCHES = (Adam, AdamW, GradientDescent, Momentum, Nesterov, RMSprop)
 _BY_ALL_ROWS = (LBFGS, ConjugateGradient, Rprop)
