@@ -198,3 +198,27 @@ def test_lines_of_errors_count_comments_and_quoted_names():
 def test_the_name_that_is_written_is_no_word_of_the_format():
     # Other programs refuse a network that is called "network".
     assert format_bif(make_network(0)).startswith("network unnamed {")
+
+
+def test_states_with_an_equals_sign_are_read_as_bnlearn_writes_them():
+    text = """network unknown {
+}
+variable A {
+  type discrete [ 2 ] { <7.5, >=7.5 };
+}
+variable B {
+  type discrete [ 2 ] { yes, no };
+}
+probability ( A ) {
+  table 0.2, 0.8;
+}
+probability ( B | A ) {
+  (<7.5) 0.5, 0.5;
+  (>=7.5) 0.1, 0.9;
+}
+"""
+    network = read_bif(text)
+    assert network.variables["A"] == ("<7.5", ">=7.5")
+    assert network.tables["B"].tolist() == [[0.5, 0.5], [0.1, 0.9]]
+    assert read_bif(format_bif(network)).variables == network.variables
+    assert read_net(format_net(network)).variables == network.variables

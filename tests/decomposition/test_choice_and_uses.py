@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from mercer.decomposition import PCA, RobustPCA, choose_n_axes, denoise, remove_components
+from mercer.decomposition._dimension import find_elbow
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis
 from mercer.errors import DataError, ParameterError
 
@@ -18,7 +20,9 @@ X = CLEAN + 0.3 * np.random.default_rng(2).normal(size=(300, 10))
 def test_three_directions_under_noise_are_counted(method):
     found = choose_n_axes(X, method=method, random_state=0)
     assert found.n_axes == 3
-    np.testing.assert_allclose(found.eigenvalues, PCA().fit(X).explained_variance_)
+    # Horn's parallel analysis is of the correlations.
+    rows = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1) if method == "parallel" else X
+    np.testing.assert_allclose(found.eigenvalues, PCA().fit(rows).explained_variance_)
     assert found.cumulative[-1] == pytest.approx(1.0)
     assert (np.diff(found.cumulative) >= 0).all()
 
@@ -115,3 +119,30 @@ def test_lda_ignores_a_nuisance_of_high_variance_that_pca_chooses():
     lda = lda / np.linalg.norm(lda)
     assert abs(pca[0]) > 0.99
     assert abs(lda[1]) > 0.99
+
+
+@pytest.mark.catalogue("PM-05")
+@pytest.mark.parametrize("units", [1.0, 1e-6, 10.0 ** np.linspace(-4, 4, 10)], ids=["ones", "small", "mixed"])
+def test_parallel_analysis_is_of_correlations_in_any_unit(units):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 2)) @ random.normal(size=(2, 10)) * 2 + random.normal(size=(200, 10))
+    choice = choose_n_axes(rows * units, random_state=0)
+    assert choice.n_axes == 2
+    np.testing.assert_allclose(choice.eigenvalues, np.linalg.eigvalsh(np.corrcoef(rows.T))[::-1], rtol=1e-8)
+    # Horn's: no axis of columns without correlations stands out, however large one of them is.
+    alone = np.random.default_rng(1).normal(size=(300, 6)) * [1e6, 1, 1, 1, 1, 1]
+    assert choose_n_axes(alone, random_state=0).n_axes == 0
+
+
+@pytest.mark.catalogue("PM-05")
+def test_the_elbow_is_the_split_of_greatest_likelihood():
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        values = np.sort(random.exponential(size=9) ** 2)[::-1]
+        likelihoods = []
+        for split in range(1, 9):
+            parts = values[:split], values[split:]
+            rest = np.concatenate([part - part.mean() for part in parts])
+            likelihoods.append(norm(scale=np.sqrt(np.mean(rest**2))).logpdf(rest).sum())
+        for unit in (1e-6, 1.0, 1e6):
+            assert find_elbow(unit * values) == 1 + int(np.argmax(likelihoods))

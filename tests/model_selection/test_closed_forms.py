@@ -4,15 +4,20 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsRegressor
 
 from mercer.errors import DataError, ParameterError
 from mercer.kernel_ridge import KernelRidge
 from mercer.kernels import RBF, Polynomial
 from mercer.linear_model import Lasso, LinearRegression, Ridge, leave_one_out_residuals
+from mercer.mixture import GaussianMixture
 from mercer.model_selection import degrees_of_freedom, parameter_count, roughness, weight_norm
+from mercer.neural_network import MLPClassifier, prune_weights
 from mercer.preprocessing import SplineBasis
+from mercer.svm import SVC
 from mercer.theory import vc_dimension
+from mercer.tree import DecisionTreeClassifier
 
 
 def solve_ridge(X, y, alpha, intercept):
@@ -131,6 +136,25 @@ def test_norms_and_counts_of_weights():
     assert parameter_count(Lasso(100.0).fit(X, X[:, 0])) == 1
     with pytest.raises(DataError, match="weight_norm: the model must be fitted and have coef_"):
         weight_norm(LinearRegression())
+
+
+@pytest.mark.catalogue("MS-08")
+def test_free_numbers_of_models_that_are_not_linear():
+    X, y = load_iris(return_X_y=True)
+    network = MLPClassifier((5,), max_iter=2, random_state=0).fit(X, y)
+    assert parameter_count(network) == 4 * 5 + 5 + 5 * 3 + 3
+    # Half of the 35 weights pruned, all 8 biases kept.
+    assert parameter_count(prune_weights(network, 0.4)) == 21 + 8
+    for kind, covariances in (("full", 3 * 10), ("tied", 10), ("diag", 3 * 4), ("spherical", 3)):
+        mixture = GaussianMixture(3, covariance_type=kind, random_state=0).fit(X)
+        assert parameter_count(mixture) == 2 + 3 * 4 + covariances
+        assert mixture.bic(X) == pytest.approx(-2 * 150 * mixture.score(X) + parameter_count(mixture) * np.log(150))
+    tree = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    # Three leaves of two splits, each leaf with two free shares of three classes.
+    assert (tree.get_n_leaves(), parameter_count(tree)) == (3, 2 * 2 + 3 * 2)
+    machine = SVC().fit(X[:100], y[:100])
+    assert parameter_count(machine) == len(machine.support_) + 1
+    assert parameter_count(SVC(kernel="linear").fit(X[:100], y[:100])) == 4 + 1
 
 
 @pytest.mark.catalogue("MS-08")

@@ -32,6 +32,17 @@ def test_three_car_makers_are_coded_one_of_three_and_read_back():
 
 
 @pytest.mark.catalogue("WF-02")
+def test_three_makers_that_come_once_each_are_still_three():
+    cars = pandas.DataFrame({"maker": ["Audi", "BMW", "VW"]})
+    encoder = TableEncoder().fit(cars)
+    np.testing.assert_array_equal(encoder.transform(cars), np.eye(3))
+    assert encoder.get_feature_names_out().tolist() == ["maker=Audi", "maker=BMW", "maker=VW"]
+    # Where there are rows enough, names that come once each are names of rows and no categories.
+    many = pandas.DataFrame({"name": [f"row {number}" for number in range(500)]})
+    assert TableEncoder().fit(many).transform(many).shape == (500, 1)
+
+
+@pytest.mark.catalogue("WF-02")
 def test_rare_and_unseen_categories_are_coded_alike_and_missing_apart():
     column = ["red"] * 5 + ["blue"] * 4 + ["pink", None]
     encoder = TableEncoder(min_frequency=3).fit(pandas.DataFrame({"c": column}))

@@ -65,9 +65,10 @@ def choose_n_axes(
         Rows, at least two.
     method : {"threshold", "elbow", "minka", "parallel", "cv"}, default="parallel"
         ``"threshold"``: the fewest axes whose share of the variance exceeds `threshold`; ``"elbow"``: the bend of the
-        scree plot by profile likelihood; ``"minka"``: Minka's evidence of probabilistic PCA; ``"parallel"``: axes whose
-        variance exceeds that of rows whose columns were permuted one by one, which keeps variances and destroys
-        correlations; ``"cv"``: the most likely held-out rows under probabilistic PCA.
+        scree plot by profile likelihood; ``"minka"``: Minka's evidence of probabilistic PCA; ``"parallel"``: axes of
+        the correlations, as Horn has it, whose variance exceeds that of rows whose columns were permuted one by one,
+        so that units do not matter and eigenvalues are those of the correlations; ``"cv"``: the most likely held-out
+        rows under probabilistic PCA.
     threshold : float, default=0.95
         Of ``"threshold"``.
     n_permutations : int, default=50
@@ -112,6 +113,9 @@ def choose_n_axes(
     }
     check_parameters("choose_n_axes", rules, given)
     rows = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    if method == "parallel":
+        deviations = rows.std(axis=0, ddof=1)
+        rows = (rows - rows.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
     values = _find_spectrum(rows)
     total = float(values.sum())
     if total <= 0:

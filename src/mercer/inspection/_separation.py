@@ -191,7 +191,7 @@ class ContrastLandscapeDisplay(Display):
     True
     """
 
-    def __init__(self, X: Any, *, method: str = "spacing") -> None:
+    def __init__(self, X: Any, *, method: str = "neighbours") -> None:
         X = check_array(X, dtype=np.float64, ensure_min_samples=8)
         if X.shape[1] != 2:
             raise DataError(f"ContrastLandscapeDisplay: X must have two columns; got {X.shape[1]}. Choose two of them.")

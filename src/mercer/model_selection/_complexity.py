@@ -12,17 +12,20 @@ _WEIGHTS = ("coef_", "intercept_")
 
 
 def parameter_count(model: Any) -> int:
-    """Count the numbers that a fitted linear model, or the last step of a pipeline, has learned and uses.
+    """Count the numbers that a fitted model, or the last step of a pipeline, has learned and uses.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``coef_``.
+        A linear model (``coef_``), a network (``coefs_``), a mixture of Gaussians, a kernel machine (``dual_coef_``),
+        a tree or a forest.
 
     Returns
     -------
     int
-        Coefficients that are not zero, and intercepts; none of a model with ``fit_intercept=False``.
+        Coefficients that are not zero, and intercepts; none of a model with ``fit_intercept=False``. Of a mixture its
+        free parameters: weights that sum to one, means, and covariances of its type. Of a tree a column and a threshold
+        for each split, and the free numbers of each leaf.
 
     Examples
     --------
@@ -33,11 +36,49 @@ def parameter_count(model: Any) -> int:
     >>> parameter_count(Lasso(0.1).fit(X, y)), parameter_count(Lasso(1.0).fit(X, y))
     (8, 4)
     """
+    last = model[-1] if hasattr(model, "steps") else model
+    for count in (_count_network, _count_mixture, _count_trees, _count_expansion):
+        found = count(last)
+        if found is not None:
+            return found
     last = _find_weights("parameter_count", model)
     coefficients = last.coef_.data if hasattr(last.coef_, "toarray") else last.coef_
     # A model without an intercept stores zeros for it, which it has not learned.
     learned = getattr(last, "fit_intercept", True) is not False
     return int(np.count_nonzero(coefficients)) + (int(np.size(getattr(last, "intercept_", ()))) if learned else 0)
+
+
+def _count_network(model: Any) -> int | None:
+    parts = [*getattr(model, "coefs_", ()), *getattr(model, "intercepts_", ())]
+    # Biases are free numbers even where they are zero; a weight that was pruned is none.
+    return sum(int(np.count_nonzero(part)) if part.ndim > 1 else part.size for part in parts) if parts else None
+
+
+def _count_mixture(model: Any) -> int | None:
+    kind = getattr(model, "covariance_type", None)
+    if kind is None or not hasattr(model, "weights_") or not hasattr(model, "means_"):
+        return None
+    k, d = model.means_.shape
+    free = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
+    return k - 1 + k * d + free[kind]
+
+
+def _count_trees(model: Any) -> int | None:
+    if hasattr(model, "estimators_") and hasattr(model, "n_features_in_"):
+        counts = [_count_trees(member) for member in np.ravel(np.asarray(model.estimators_, dtype=object))]
+        return None if None in counts else sum(one for one in counts if one is not None)
+    if not hasattr(model, "tree_") or not hasattr(model, "get_n_leaves"):
+        return None
+    leaves = int(model.get_n_leaves())
+    free = max(1, len(model.classes_) - 1) if hasattr(model, "classes_") else 1
+    return 2 * (leaves - 1) + free * leaves
+
+
+def _count_expansion(model: Any) -> int | None:
+    # Of a linear kernel the coefficients of the columns say the same with fewer numbers.
+    if not hasattr(model, "dual_coef_") or getattr(model, "kernel", None) == "linear":
+        return None
+    return int(np.count_nonzero(model.dual_coef_)) + int(np.size(getattr(model, "intercept_", ())))
 
 
 def weight_norm(model: Any) -> float:

@@ -114,8 +114,11 @@ class CategoryCoding:
         cls, summary: NameSummary, missing: str, codes: bool, min_frequency: int, max_categories: int
     ) -> "CategoryCoding":
         # Ties are broken by name, so that the order of the rows does not matter.
-        # If none is frequent enough, all would share one column, which says nothing: those that come twice are kept.
-        least = min_frequency if max(summary.counts.values(), default=0) >= min_frequency else 2
+        # If none is frequent enough, all would share one column, which says nothing: those that come twice are kept, or
+        # all where there are not rows enough for one of them to be frequent.
+        most = max(summary.counts.values(), default=0)
+        few = most == 1 and summary.n_rows < min_frequency
+        least = min_frequency if most >= min_frequency else (1 if few else 2)
         common = sorted((-count, value) for value, count in summary.counts.items() if count >= least)
         kept = sorted(value for _, value in common[:max_categories])
         known = summary.n_rows - summary.n_missing

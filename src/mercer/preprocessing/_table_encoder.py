@@ -109,7 +109,7 @@ class TableEncoder(Basis):
         Integer(1),
         default=5,
         doc="Least number of rows of a category or a word with a column of its own; 2 in a column where none has as "
-        "many.",
+        "many, and 1 where there are fewer rows.",
     )
     max_categories: int = parameter(
         Integer(1),

@@ -35,6 +35,17 @@ def test_estimates_of_the_entropy_come_near_the_exact_values(density, value, kur
 
 
 @pytest.mark.catalogue("PM-17")
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@pytest.mark.parametrize(("law", "value"), [("normal", 0.0), ("laplace", 0.072365), ("uniform", 0.176485)])
+def test_the_default_is_unbiased_for_few_samples(law, value, unit):
+    draws = getattr(np.random.default_rng(3), law)(size=(200, 400))
+    estimates = negentropy(unit * draws)
+    # Four standard errors of the mean of 400 estimates.
+    assert estimates.mean() == pytest.approx(value, abs=4 * estimates.std() / 20)
+    assert estimates.std() / 20 < 0.005
+
+
+@pytest.mark.catalogue("PM-17")
 @pytest.mark.parametrize("method", ["logcosh", "exp", "kurtosis"])
 def test_approximations_are_squares_that_vanish_for_a_gaussian(method):
     random = np.random.default_rng(0)

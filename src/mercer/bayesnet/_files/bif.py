@@ -13,7 +13,7 @@ from mercer.bayesnet._network.network import BayesianNetwork
 
 _FORM = "BIF"
 # Words that need no quotation marks in a file.
-_PLAIN = re.compile(r"[A-Za-z0-9_.<>+\-:/!?%&*^~@#$]+")
+_PLAIN = re.compile(r"[A-Za-z0-9_.<>=+\-:/!?%&*^~@#$]+")
 
 
 def read_bif(text: str) -> BayesianNetwork:

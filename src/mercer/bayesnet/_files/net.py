@@ -30,7 +30,7 @@ def read_net(text: str) -> BayesianNetwork:
     >>> network.variables["rain"]
     ('yes', 'no')
     """
-    reader = TokenReader(_FORM, split_tokens(_FORM, text, ("%",)))
+    reader = TokenReader(_FORM, split_tokens(_FORM, text, ("%",), "="))
     draft = NetworkDraft(_FORM)
     potentials: list[int] = []
     while reader.peek() is not None:

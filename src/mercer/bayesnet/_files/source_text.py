@@ -10,7 +10,7 @@ from mercer.errors import DataError
 
 # Characters in a file at most: 256 million. Larger files are refused before they are read into tokens.
 MOST_CHARACTERS = 2**28
-_PUNCTUATION = "{}()[];,|="
+_PUNCTUATION = "{}()[];,|"
 _ESCAPED = re.compile(r'\\([\\"])')
 
 
@@ -29,14 +29,14 @@ def refuse(form: str, line: int, rule: str, cure: str) -> DataError:
 
 
 @cache
-def _compile_lexer(comments: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_lexer(comments: tuple[str, ...], more: str) -> re.Pattern[str]:
     """Return the expression of one token, or of what stands between tokens."""
     skipped = [r"\s+", *(re.escape(comment) + r"[^\n]*" for comment in comments)]
     opened = ""
     if "//" in comments:
         skipped.append(r"/\*(?s:.*?)\*/")
         opened = r"|(?P<comment>/\*)"
-    marks = re.escape(_PUNCTUATION)
+    marks = re.escape(_PUNCTUATION + more)
     quoted = r'"(?P<quoted>(?:[^"\\]|\\(?s:.))*)"|(?P<quote>")'
     return re.compile(rf'{"|".join(skipped)}{opened}|{quoted}|(?P<word>[{marks}]|[^\s{marks}"]+)')
 
@@ -50,8 +50,10 @@ class Tokens:
     quoted: set[int]
 
 
-def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> Tokens:
+def split_tokens(form: str, text: str, comments: tuple[str, ...], more: str = "") -> Tokens:
     """Split a text into tokens; `comments` are the marks that begin a comment up to the end of the line.
+
+    `more` are marks of this format beside those of all.
 
     Text between /* and */ is a comment too if ``//`` is one of the marks. A word runs up to the next space, mark or
     quote; in quoted text a backslash keeps the quote or the backslash that follows.
@@ -63,7 +65,7 @@ def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> Tokens:
     texts: list[str] = []
     starts: list[int] = []
     quoted: set[int] = set()
-    for found in _compile_lexer(comments).finditer(text):
+    for found in _compile_lexer(comments, more).finditer(text):
         kind = found.lastgroup
         if kind is None:
             continue

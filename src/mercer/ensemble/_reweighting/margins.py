@@ -35,7 +35,9 @@ def member_labels(model: Any, X: Any) -> np.ndarray:
     used = getattr(model, "estimators_features_", None)
     columns = []
     for index, member in enumerate(model.estimators_):
-        rows = X if used is None else np.asarray(X)[:, used[index]]
+        # Members that were fitted to arrays know no names of columns.
+        rows = X if hasattr(member, "feature_names_in_") or not hasattr(X, "columns") else np.asarray(X)
+        rows = rows if used is None else np.asarray(X)[:, used[index]]
         labels = member.predict(rows)
         # Members of forests, bags and votes may predict the index of a class in place of its label.
         known = np.isin(np.asarray(labels), model.classes_).all()
