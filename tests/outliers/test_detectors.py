@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from mercer.covariance import EllipticEnvelope, EmpiricalCovariance
-from mercer.decomposition import PCA
+from mercer.decomposition import PCA, ProbabilisticPCA
 from mercer.ensemble import IsolationForest
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import MultivariateGaussianDensity
@@ -58,6 +58,35 @@ def table(n=200, seed=0):
 def test_planted_rows_rank_first(name):
     scores = score_rows(clone(DETECTORS[name]), table())
     assert set(np.argsort(scores)[:3]) == {0, 1, 2}
+
+
+@pytest.mark.catalogue("PM-22")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_reconstruction_finds_a_row_far_out_in_any_direction(unit):
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X, away = random.normal(size=(200, 5)), random.normal(size=5)
+        X[0] = 12 * away / np.linalg.norm(away)
+        assert np.argmin(ReconstructionOutlier().fit(unit * X).training_scores_) == 0
+    column = random.normal(size=(200, 1))
+    column[7] = 50.0
+    model = ReconstructionOutlier().fit(unit * column)
+    assert np.argmin(model.score_samples(unit * column)) == 7
+    assert (model.predict(unit * column) == -1).sum() == 20
+
+
+@pytest.mark.catalogue("PM-22")
+def test_the_default_reconstruction_scores_by_probabilistic_principal_components():
+    X = table()
+    model = ReconstructionOutlier(standardize=False).fit(X)
+    known = ProbabilisticPCA(model.transformer_.n_components_).fit(X)
+    n = len(X)
+    # Maximum likelihood divides by n, and principal components by n - 1.
+    gaps = X - X.mean(axis=0)
+    covariance = known.get_covariance() * n / (n - 1)
+    expected = -np.sum(gaps * np.linalg.solve(covariance, gaps.T).T, axis=1)
+    np.testing.assert_allclose(model.training_scores_, expected, rtol=1e-6)
+    np.testing.assert_allclose(model.contributions(X).sum(axis=1), -expected, rtol=1e-6)
 
 
 @pytest.mark.catalogue("PM-22")

@@ -21,7 +21,9 @@ class ReconstructionOutlier(OutlierDetector):
     """Detector of rows that differ from what a transformation and its inverse make of them.
 
     The score of a row x is minus the squared distance between x and ``inverse_transform(transform(x))``. With principal
-    components that is the squared distance to the plane in which usual rows lie.
+    components that is the squared distance to the plane in which usual rows lie. The default transformer knows also how
+    far rows lie in the plane, and its score is minus the sum of both parts, each in units of its variance: the squared
+    Mahalanobis distance of probabilistic principal components.
 
     Attributes
     ----------
@@ -38,13 +40,14 @@ class ReconstructionOutlier(OutlierDetector):
 
     Notes
     -----
-    A row far out within the plane of the components is not found: :class:`MahalanobisOutlier` sees both directions.
-    Cost and memory are those of the transformer. Rows must be in memory.
+    With a transformer that is given, a row far out within the plane is not found; the default, or
+    :class:`MahalanobisOutlier`, sees both directions. Cost and memory are those of the transformer. Rows must be in
+    memory.
 
     References
     ----------
     J. E. Jackson and G. S. Mudholkar, Control procedures for residuals associated with principal component analysis,
-    1979.
+    1979. H. H. Yue and S. J. Qin, Reconstruction-based fault identification using a combined index, 2001.
 
     Examples
     --------
@@ -109,15 +112,17 @@ class ReconstructionOutlier(OutlierDetector):
         if self.transformer is None and 1 < X.shape[1] == fitted.n_components_:
             # With all components every row is reproduced, and scores would be rounding errors: leave out the last one.
             fitted = fit_part(type(self).__name__, PCA(n_components=X.shape[1] - 1), rows, weight)
-        scores = -_find_residuals(fitted, rows).sum(axis=1)
+        scores = -_find_shares(self.transformer is None, fitted, rows).sum(axis=1)
         return {"transformer_": fitted, "mean_": mean, "scale_": scale}, scores
 
     def score_samples(self, X: Any) -> Array:
-        """Return minus the squared distance between each row and its reconstruction."""
+        """Return minus the squared distance between each row and its reconstruction, or of both parts by default."""
         return -self.contributions(X).sum(axis=1)
 
     def contributions(self, X: Any) -> Array:
-        """Return the squared difference of each column of each row from its reconstruction.
+        """Return the share of each column in the distance of each row; the shares of a row add up to it.
+
+        With a transformer that is given they are the squared differences from the reconstruction.
 
         Parameters
         ----------
@@ -129,7 +134,8 @@ class ReconstructionOutlier(OutlierDetector):
         ndarray of shape (n_samples, n_features)
         """
         rows = check_new_rows(self, X)
-        return _find_residuals(self.transformer_, ((rows - self.mean_) / self.scale_).astype(rows.dtype, copy=False))
+        scaled = ((rows - self.mean_) / self.scale_).astype(rows.dtype, copy=False)
+        return _find_shares(self.transformer is None, self.transformer_, scaled)
 
 
 def _describe_columns(X: Array, weight: Array, standardize: bool) -> tuple[Array, Array]:
@@ -143,7 +149,18 @@ def _describe_columns(X: Array, weight: Array, standardize: bool) -> tuple[Array
     return mean.astype(X.dtype), scale.astype(X.dtype)
 
 
-def _find_residuals(transformer: Any, rows: Array) -> Array:
-    """Return the squared differences between rows and their reconstructions."""
-    back = np.asarray(transformer.inverse_transform(transformer.transform(rows)))
-    return (rows - back) ** 2
+def _find_shares(both: bool, transformer: Any, rows: Array) -> Array:
+    """Return the shares of columns in the distance of rows from their reconstructions, or in both parts of it."""
+    if not both:
+        back = np.asarray(transformer.inverse_transform(transformer.transform(rows)))
+        return (rows - back) ** 2
+    gaps = rows - transformer.mean_
+    axes, variances = transformer.components_, np.asarray(transformer.explained_variance_, dtype=np.float64)
+    # One column has no direction beside its axis. Constant columns leave nothing, and nothing is divided by it.
+    noise = float(transformer.noise_variance_)
+    least = 1e-12 * float(variances.max(initial=0.0))
+    codes = gaps @ axes.T
+    beside = gaps - codes @ axes
+    within = (codes / np.where(variances > least, variances, np.inf)) @ axes
+    # x . (P x) with the precision P of probabilistic principal components, column by column.
+    return gaps * (within + (beside / noise if noise > least else 0.0)).astype(rows.dtype, copy=False)
