@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from mercer.ensemble import AdaBoostClassifier, AdaBoostRegressor, RegularizedAdaBoost
+from mercer.ensemble._reweighting.boosted_votes import StumpVotes
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump, MultiwayTreeClassifier
 from mercer.tree import DecisionTreeClassifier as Tree
@@ -301,3 +302,20 @@ def test_choices_that_do_not_go_together_are_refused(settings, given, words):
     with pytest.raises((ParameterError, DataError, UnsupportedError)) as caught:
         AdaBoostClassifier(**settings).fit(X, y, **given)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_votes_of_packed_stumps_are_those_of_the_sides(dtype):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 3)).astype(dtype)
+    X[random.random(X.shape) < 0.2] = np.nan
+    # The last stump has no split: all rows are on its left.
+    features, thresholds = np.array([0, 2, 0]), np.array([0.1, -0.3, np.inf])
+    missing_left, votes = np.array([1, 0, 1], dtype=np.uint8), random.normal(size=(3, 2, 4))
+    expected = np.zeros((30, 4))
+    for t in range(3):
+        value = X[:, features[t]]
+        left = np.where(np.isnan(value), missing_left[t] == 1, value <= thresholds[t])
+        expected += np.where(left[:, None], votes[t, 0], votes[t, 1])
+    found = StumpVotes(features, thresholds, missing_left, votes).sum_votes(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-15)

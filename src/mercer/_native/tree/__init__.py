@@ -1,4 +1,4 @@
-"""Decision trees: searches for splits, growth of nodes, walks from the root to a leaf."""
+"""Trees: searches for splits, growth of nodes, of stumps and of isolation trees, walks from the root to a leaf."""
 
 from mercer._native.loading import load_module
 

@@ -1,5 +1,6 @@
 """All trees of a model in a few arrays, so that native code passes rows through all of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,8 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
+# The number of threads, or a function that finds it and is called only where threads pay.
+Threads = int | Callable[[], int]
 # In the mark of a node, see packed_nodes: it is split.
 _SPLIT = 2
 # Rows of one call: few enough that many threads have work.
@@ -120,23 +123,23 @@ class PackedForest:
             here = below
         return depths
 
-    def add_leaves(self, X: Array, sums: Array, threads: int) -> None:
+    def add_leaves(self, X: Array, sums: Array, threads: Threads) -> None:
         """Add the values of each row's leaves to `sums` (n, scores), tree by tree."""
         self._run(X, threads, sums, None)
 
-    def sum_leaves(self, X: Array, threads: int) -> Array:
+    def sum_leaves(self, X: Array, threads: Threads) -> Array:
         """Return the sums (n, scores) of the values of each row's leaves, added tree by tree."""
-        sums = np.zeros((X.shape[0], int(self.outputs.max(initial=0)) + self.values.shape[1]))
+        sums = np.zeros((X.shape[0], self._n_scores))
         self._run(X, threads, sums, None)
         return sums
 
-    def find_leaves(self, X: Array, threads: int) -> Array:
+    def find_leaves(self, X: Array, threads: Threads) -> Array:
         """Return the leaf of each row in each tree (n, trees), as an index into the nodes of the tree."""
         leaves = np.empty((X.shape[0], len(self.roots)), np.int64)
         self._run(X, threads, None, leaves)
         return leaves
 
-    def find_paths(self, X: Array, threads: int) -> csr_array:
+    def find_paths(self, X: Array, threads: Threads) -> csr_array:
         """Return a sparse matrix (n, nodes) with ones at the nodes on the paths of each row in all trees."""
         leaves = self.find_leaves(X, threads) + self.roots
         # A path of depth k has k + 1 nodes.
@@ -165,7 +168,7 @@ class PackedForest:
         forest_shares.add_shares(X, nodes, trees, np.empty(len(self.nodes), np.uint8), path, shares)
         return shares
 
-    def _run(self, X: Rows, threads: int, sums: Array | None, leaves: Array | None) -> None:
+    def _run(self, X: Rows, threads: Threads, sums: Array | None, leaves: Array | None) -> None:
         """Send runs of rows through the trees, on all threads; write their sums or their leaves."""
         check_width("PackedForest", X, self.n_columns)
         n, step = X.shape[0], _choose_step(X)
@@ -178,12 +181,19 @@ class PackedForest:
             part = slice(index * step, (index + 1) * step)
             self._walk(X[part], sums[part], leaves[part])
 
-        run_numbered(work, -(-n // step), threads if n * len(self.roots) > _FEW_WALKS else 1)
+        if n * len(self.roots) <= _FEW_WALKS:
+            threads = 1
+        run_numbered(work, -(-n // step), threads() if callable(threads) else threads)
 
     def _walk(self, X: Rows, sums: Array, leaves: Array) -> None:
         together = min(_TOGETHER, max(X.shape[0], len(self.roots)))
         scratch = np.empty(together, np.int64), np.empty(together, np.int32)
         forest_walk.walk(_prepare_rows(X), *self._arrays, *scratch, sums, leaves)  # type: ignore[call-arg]
+
+    @cached_property
+    def _n_scores(self) -> int:
+        """The scores to which the trees add their values."""
+        return int(self.outputs.max(initial=0)) + self.values.shape[1]
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:

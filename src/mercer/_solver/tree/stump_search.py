@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.stump import stump_rows, stump_search
+from mercer._native.tree import stump_rows, stump_search
 from mercer._plain import plain
 from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
@@ -80,7 +80,7 @@ def describe_stump(stump: Stump) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class SortedColumns:
-    """Rows, and each column's rows in the order of its values; see :mod:`mercer._native.stump.stump_search`."""
+    """Rows, and each column's rows in the order of its values; see :mod:`mercer._native.tree.stump_search`."""
 
     X: Any
     order: np.ndarray

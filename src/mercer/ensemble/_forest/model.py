@@ -330,7 +330,7 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
         """Return the mean over the trees of the values of each row's leaf, of shape (n, n_outputs, classes)."""
         rows = self._check_rows(X)
         packed = self._pack()
-        sums = packed.sum_leaves(rows, self._threads())
+        sums = packed.sum_leaves(rows, self._threads)
         sums /= len(packed.roots)
         return sums.reshape(len(sums), self.n_outputs_, -1).astype(self._dtype, copy=False)
 

@@ -42,7 +42,9 @@ class TreeEnsemble(Estimator):
 
     def _pack(self) -> PackedForest:
         """Return all trees in a few arrays, joined when first needed; the trees then become views of these."""
-        members, cached = vars(self).get("_members", vars(self).get("estimators_")), _PACKED.get(self)
+        # Gradient boosting has its trees in `_members`, and `estimators_` makes a table of them.
+        kept = self.__dict__
+        members, cached = kept["_members" if "_members" in kept else "estimators_"], _PACKED.get(self)
         if cached is None or cached[0] is not members:
             trees = [member.tree_ for member in members]
             packed = join_trees(trees, vars(self).get("n_trees_per_iteration_", 1))

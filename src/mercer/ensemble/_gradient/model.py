@@ -391,7 +391,7 @@ class GradientModel(TreeEnsemble):
         """Return the scores (n, k), in the precision of the fit."""
         rows = self._check_rows(X)
         scores = self._start_scores(rows, InitialModel(self.init_, self._baseline), self._loss_used)
-        scores += self.learning_rate * self._pack().sum_leaves(rows, self._threads())
+        scores += self.learning_rate * self._pack().sum_leaves(rows, self._threads)
         return scores.astype(self._dtype, copy=False)
 
     def _stage_scores(self, X: Any) -> Iterator[Array]:

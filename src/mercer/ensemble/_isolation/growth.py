@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.isolation import isolation_growth
+from mercer._native.records import BRANCH, ISOLATION_NODE, lend
+from mercer._native.tree import isolation_growth
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense, Take
 from mercer._source.threads import run_numbered
@@ -129,12 +130,11 @@ class IsolationGrowth:
         rows, seeds = rows[part], np.ascontiguousarray(seeds[part])
         n_trees, m = rows.shape
         columns = np.repeat(np.arange(self.n_features, dtype=np.int32)[None], n_trees, axis=0)
-        nodes, thresholds = np.empty((n_trees, 2 * m, 5), np.int32), np.empty((n_trees, 2 * m))
-        stack, values = np.empty((self.max_depth + 2, 5), np.int64), np.empty(m + 2)
-        sizes = np.empty(n_trees, np.int64)
+        nodes, stack = np.empty((n_trees, 2 * m), ISOLATION_NODE), np.empty(self.max_depth + 2, BRANCH)
+        values, sizes = np.empty(m + 2), np.empty(n_trees, np.int64)
         isolation_growth.grow_trees(
-            X, rows, seeds, columns, self.n_columns, self.max_depth, nodes, thresholds, stack, values, sizes
+            X, rows, seeds, columns, self.n_columns, self.max_depth, lend(nodes), lend(stack), values, sizes
         )
         # Which columns a tree may split, in rising order; their order in `columns` is that of the last node.
         own = np.sort(columns[:, : self.n_columns] if self.n_columns < self.n_features else columns[:, :0], axis=1)
-        return join_nodes(self.n_features, sizes, nodes, thresholds, own)
+        return join_nodes(self.n_features, sizes, nodes, own)

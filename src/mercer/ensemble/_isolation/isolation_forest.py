@@ -188,7 +188,7 @@ class IsolationForest(Detector, Estimator):
         if source.place != "memory":
             return source.map(scorer)
         X = source.whole()
-        return scorer.score(X, self._threads())
+        return scorer.score(X, self._threads)
 
     def _scorer(self) -> PathScores:
         check_is_fitted(self)

@@ -9,7 +9,7 @@ from scipy.special import digamma
 
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
-from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.packed_forest import PackedForest, Threads
 from mercer._solver.tree.soundness import are_depths, check_tree_list, ensure_sound
 from mercer._source import Block
 from mercer._stored import Stored, flags, floats, integers, numbers
@@ -119,7 +119,7 @@ class IsolationTrees:
         arrays = self.features, self.rights, self.thresholds, self.sides, self.path_lengths[:, None]
         return PackedForest.pack(self.sizes, *arrays, np.zeros(0, np.int64))
 
-    def sum_paths(self, X: Rows, threads: int) -> Array:
+    def sum_paths(self, X: Rows, threads: Threads) -> Array:
         """Return the sum over the trees of the path length of each row."""
         return self.packed.sum_leaves(X, threads)[:, 0]
 
@@ -161,12 +161,13 @@ def make_no_trees(n_features: int, n_columns: int) -> IsolationTrees:
     return IsolationTrees(n_features, np.zeros(0, np.int64), whole, real, whole, sides, whole, whole, columns)
 
 
-def join_nodes(n_features: int, sizes: Array, nodes: Array, thresholds: Array, columns: Array) -> IsolationTrees:
-    """Return trees from the arrays that native code has filled (trees, most nodes, ...)."""
-    used = np.arange(nodes.shape[1]) < sizes[:, None]
-    features, rights, counts, depths, sides = np.ascontiguousarray(nodes[used].T)
+def join_nodes(n_features: int, sizes: Array, nodes: Array, columns: Array) -> IsolationTrees:
+    """Return trees from the records (trees, most nodes) that native code has filled."""
+    used = nodes[np.arange(nodes.shape[1]) < sizes[:, None]]
+    names = ("feature", "threshold", "right", "missing_left", "rows", "depth")
+    features, thresholds, rights, sides, counts, depths = (np.ascontiguousarray(used[name]) for name in names)
     return IsolationTrees(
-        n_features, sizes, features, thresholds[used], rights, sides.astype(np.uint8), counts, depths, columns
+        n_features, sizes, features, thresholds, rights, sides.astype(np.uint8), counts, depths, columns
     )
 
 
@@ -183,7 +184,7 @@ class PathScores:
     def __call__(self, block: Block) -> Array:
         return self.score(np.ascontiguousarray(block.dense()), 1)
 
-    def score(self, X: Any, threads: int) -> Array:
+    def score(self, X: Any, threads: Threads) -> Array:
         """Return the scores of rows in memory, dense or sparse."""
         paths = self.trees.sum_paths(X, threads)
         # Added tree by tree as the paths are, so that a path of just this length gives -0.5 without rounding.

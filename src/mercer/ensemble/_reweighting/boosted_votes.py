@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.tree_problem import read_table
 from mercer._base.wrapping import check_member_rows
-from mercer._native.stump import stump_search
 from mercer._plain import plain
-from mercer._solver.tree.soundness import check_width, ensure_sound
+from mercer._solver.tree.binary_tree import LEAF, UNDEFINED
+from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.soundness import ensure_sound
 from mercer._solver.tree.stump_search import Stump
 from mercer._source import Block, open_source
 from mercer._source.namespace import is_sparse_matrix
@@ -44,13 +45,21 @@ class StumpVotes:
         """Accept what the declaration accepts."""
 
     @cached_property
-    def _n_columns(self) -> int:
-        """The columns that rows must have; checks the stumps first."""
+    def _forest(self) -> PackedForest:
+        """The stumps as trees of three nodes, whose leaves have their votes; checked."""
         ensure_sound(self)
-        return int(self.features.max(initial=-1)) + 1
+        n = len(self.features)
+        thresholds, votes = np.zeros((n, 3)), np.zeros((n, 3, self.votes.shape[2]))
+        thresholds[:, 0], votes[:, 1:] = self.thresholds, self.votes
+        columns, rights, sides = (np.tile([root, leaf, leaf], n) for root, leaf in ((0, UNDEFINED), (2, LEAF), (0, 0)))
+        columns[::3], sides[::3] = self.features, self.missing_left
+        return PackedForest.pack(  # type: ignore[call-arg]
+            *(np.full(n, 3), columns.astype(np.int32), rights.astype(np.int32), thresholds.ravel(), sides),
+            *(votes.reshape(3 * n, -1), np.zeros(0, np.int64)),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_n_columns"}
+        return {name: value for name, value in vars(self).items() if name != "_forest"}
 
     @classmethod
     def pack(cls, stumps: Any, votes: list[np.ndarray]) -> "StumpVotes":
@@ -75,10 +84,7 @@ class StumpVotes:
 
     def sum_votes(self, rows: np.ndarray) -> np.ndarray:
         """Return the sum of all votes for each dense row (n, K)."""
-        check_width("StumpVotes", rows, self._n_columns)
-        scores = np.zeros((rows.shape[0], self.votes.shape[2]))
-        stump_search.cast_votes(rows, self.features, self.thresholds, self.missing_left, self.votes, scores)
-        return scores
+        return self._forest.sum_leaves(rows, 1)
 
 
 class BoostedVotes(WeightedMembers, ClassifierMixin):

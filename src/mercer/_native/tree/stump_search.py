@@ -1,4 +1,5 @@
-"""The best single split of weighted, labelled rows, column by column, and the votes of many such splits.
+# cython: infer_types=True
+"""The best single split of weighted, labelled rows, column by column.
 
 A column is the list of its rows in rising order of their values. An entry is ``2 row + 1`` if the next value is larger,
 so that a cut may follow, and ``2 row`` if it is equal. The entry ``-1`` stands for all rows that are not listed: the
@@ -13,7 +14,6 @@ if cython.compiled:
 else:
     from math import fabs, log
 
-real = cython.fused_type(cython.float, cython.double)
 # A cut must beat the best one by more than the sums are off by rounding: among equals the first wins, whatever the
 # order of the rows.
 MARGIN = cython.declare(cython.double, 1e-10)
@@ -75,8 +75,6 @@ def add_block(
     """Write line `block` + 1 of `sums`: L and l of line `block` plus the weights of a whole block of entries."""
     sizes = cython.declare(cython.double[8])
     both = cython.declare(cython.double[8])
-    entry: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     weight: cython.double
     for lane in range(8):
         sizes[lane] = 0.0
@@ -109,7 +107,6 @@ def scan(
     best: Best,
 ) -> cython.void:
     """Offer all cuts after the entries from `start` to `stop`; L and l before the first of them are given."""
-    entry: cython.Py_ssize_t
     weight: cython.double
     for entry in range(start, stop):
         weight = signed[order[entry] >> 1]
@@ -145,8 +142,6 @@ def search_two(
     sums : (m // 64 + 2, 2) scratch for columns of at most m entries
     scores, places : (d,), written: the fraction (see `Best`), and the entry after which to cut, or -1
     """
-    j: cython.Py_ssize_t
-    block: cython.Py_ssize_t
     blocks: cython.Py_ssize_t
     start: cython.Py_ssize_t
     more: cython.double
@@ -206,12 +201,8 @@ def search(
     scores, places : (d,), written; a place of -1: no cut has weight on both sides
     missing_left : (d,), written: whether missing rows go left
     """
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    entry: cython.Py_ssize_t
     n_classes: cython.Py_ssize_t = totals.shape[0]
     code: cython.int
-    side: cython.int
     implicit: cython.bint
     missing: cython.bint
     score: cython.double
@@ -264,7 +255,7 @@ def search(
                     if score > best + MARGIN * (best if best > 0.0 else -best) and score >= 0.0:
                         best = score
                         places[j] = entry
-                        missing_left[j] = side
+                        missing_left[j] = cython.cast(cython.int, side)
             scores[j] = best
 
 
@@ -278,7 +269,6 @@ def judge(
 
     With p the share of the left side the gain is p purity(left) + (1 - p) purity(right) - purity(both).
     """
-    k: cython.Py_ssize_t
     left: cython.double = 0.0
     right: cython.double = 0.0
     left_pure: cython.double = 0.0
@@ -310,37 +300,3 @@ def purity(so_far: cython.double, share: cython.double, criterion: cython.int) -
     if criterion == 1:
         return so_far + (share * log(share) if share > 0.0 else 0.0)
     return share if share > so_far else so_far
-
-
-def cast_votes(
-    X: cython.const[real][:, ::1],
-    features: cython.const[cython.longlong][::1],
-    thresholds: cython.const[cython.double][::1],
-    missing_left: cython.const[cython.uchar][::1],
-    votes: cython.const[cython.double][:, :, ::1],
-    out: cython.double[:, ::1],
-):
-    """Add to the scores of each row, for each stump, the votes of the side that the row is on.
-
-    Parameters
-    ----------
-    X : (n, d); NaN is missing
-    features, thresholds, missing_left : (T,); a row is left where its value is at most the threshold
-    votes : (T, 2, K), of the left and of the right side
-    out : (n, K), added to in the order of the stumps
-    """
-    i: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    side: cython.Py_ssize_t
-    value: cython.double
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            for t in range(features.shape[0]):
-                value = X[i, features[t]]
-                side = 0 if value <= thresholds[t] else 1
-                # NaN compares false above, so it is decided apart.
-                if value != value:
-                    side = 1 - missing_left[t]
-                for k in range(out.shape[1]):
-                    out[i, k] += votes[t, side, k]

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Draw samples of rows, and grow trees of random splits on them until rows are alone.
 
 All random numbers of a tree are values of a hash of the tree's two seeds and a counter, so that a tree depends neither
@@ -6,40 +7,28 @@ on the other trees nor on the thread that grows it.
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.mercer._native.tree import code_order
+    from cython.cimports.mercer._native.tree import growth_records as records
+else:
+    from mercer._native.tree import code_order
+    from mercer._native.tree import growth_records as records
+
 real = cython.fused_type(cython.float, cython.double)
-# The lower 32 bits of a number.
-LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
-# The two factors of a 32-bit hash of low bias (lowbias32 of C. Wellons).
-FACTOR = cython.declare(cython.ulonglong, 0x7FEB352D)
-SECOND_FACTOR = cython.declare(cython.ulonglong, 0x5846CA6B)
 # 2^32 over the golden ratio: its multiples are spread evenly over the numbers below 2^32.
-GOLDEN = cython.declare(cython.ulonglong, 0x9E3779B9)
+GOLDEN = cython.declare(cython.longlong, 0x9E3779B9)
 # An odd number without pattern that tells the second hash from the first.
-OTHER = cython.declare(cython.ulonglong, 0x85EBCA6B)
+OTHER = cython.declare(cython.longlong, 0x85EBCA6B)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def mix(x: cython.ulonglong) -> cython.ulonglong:
-    """Return a pseudorandom integer below 2^32 that depends on the lower 32 bits of `x` alone."""
-    x = x & LOW
-    x = x ^ (x >> 16)
-    x = (x * FACTOR) & LOW
-    x = x ^ (x >> 15)
-    x = (x * SECOND_FACTOR) & LOW
-    return x ^ (x >> 16)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def draw(first: cython.ulonglong, second: cython.ulonglong, counter: cython.ulonglong) -> cython.double:
+def draw(first: cython.longlong, second: cython.longlong, counter: cython.longlong) -> cython.double:
     """Return number `counter` of the stream of two seeds below 2^32: uniform on [0, 1), with 53 bits."""
-    high: cython.ulonglong = mix(mix(first + GOLDEN * (counter + 1)) ^ second)
-    low: cython.ulonglong = mix(high + OTHER + second)
+    high: cython.longlong = code_order.mix(code_order.mix(first + GOLDEN * (counter + 1)) ^ second)
+    low: cython.longlong = code_order.mix(high + OTHER + second)
     return cython.cast(cython.double, ((high << 21) | (low >> 11))) * (1.0 / 9007199254740992.0)
 
 
@@ -56,18 +45,16 @@ def draw_rows(
     where that row was drawn before. `table` is a hash table, a power of two of entries, at least twice the number of
     rows drawn.
     """
-    t: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     m: cython.Py_ssize_t = rows.shape[1]
     mask: cython.longlong = table.shape[0] - 1
     place: cython.longlong
     row: cython.longlong
-    first: cython.ulonglong
-    second: cython.ulonglong
+    first: cython.longlong
+    second: cython.longlong
     with cython.nogil:
         for t in range(rows.shape[0]):
-            first = cython.cast(cython.ulonglong, seeds[t, 0])
-            second = cython.cast(cython.ulonglong, seeds[t, 1])
+            first = cython.cast(cython.longlong, seeds[t, 0])
+            second = cython.cast(cython.longlong, seeds[t, 1])
             if repeated:
                 for k in range(m):
                     rows[t, k] = cython.cast(cython.longlong, draw(first, second, k) * n)
@@ -109,7 +96,6 @@ def split_rows(
     ``cut[0]`` becomes the threshold. ``cut[1]``, a random number, becomes 1 if missing values go left, else 0. Returns
     -1 where all values are equal.
     """
-    k: cython.Py_ssize_t
     last: cython.Py_ssize_t
     row: cython.longlong
     value: cython.double
@@ -152,10 +138,9 @@ def split_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def draw_columns(
-    columns: cython.int[::1], n_columns: cython.Py_ssize_t, first: cython.ulonglong, second: cython.ulonglong
+    columns: cython.int[::1], n_columns: cython.Py_ssize_t, first: cython.longlong, second: cython.longlong
 ) -> cython.void:
     """Put `n_columns` random columns to the front, by as many steps of a Fisher-Yates shuffle."""
-    j: cython.Py_ssize_t
     other: cython.Py_ssize_t
     column: cython.int
     for j in range(n_columns):
@@ -171,19 +156,20 @@ def draw_columns(
 @cython.inline
 @cython.exceptval(check=False)
 def push(
-    waiting: cython.longlong[::1],
+    stack: records.Branch[::1],
+    place: cython.Py_ssize_t,
     parent: cython.Py_ssize_t,
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
     depth: cython.Py_ssize_t,
     constant: cython.Py_ssize_t,
 ) -> cython.void:
-    """Write the record of a node that waits to be split."""
-    waiting[0] = parent
-    waiting[1] = start
-    waiting[2] = stop
-    waiting[3] = depth
-    waiting[4] = constant
+    """Put a node that waits to be split on the stack."""
+    stack[place].parent = parent
+    stack[place].start = start
+    stack[place].stop = stop
+    stack[place].depth = depth
+    stack[place].constant = constant
 
 
 @cython.cfunc
@@ -192,14 +178,13 @@ def push(
 def grow_tree(
     X: cython.const[real][:, ::1],
     rows: cython.longlong[::1],
-    first: cython.ulonglong,
-    second: cython.ulonglong,
+    first: cython.longlong,
+    second: cython.longlong,
     columns: cython.int[::1],
     n_columns: cython.Py_ssize_t,
     max_depth: cython.Py_ssize_t,
-    nodes: cython.int[:, ::1],
-    thresholds: cython.double[::1],
-    stack: cython.longlong[:, ::1],
+    nodes: records.IsolationNode[::1],
+    stack: records.Branch[::1],
     values: cython.double[::1],
 ) -> cython.Py_ssize_t:
     """Grow one tree and return the number of its nodes; the arrays are as in :func:`grow_trees`."""
@@ -214,19 +199,18 @@ def grow_tree(
     other: cython.Py_ssize_t
     feature: cython.int = -2
     # Numbers below m of the stream drew the rows.
-    counter: cython.ulonglong = m
+    counter: cython.longlong = m
     chance: cython.double
-    # A waiting node: its parent (-1 for a left child or the root), first row, last row + 1, depth, and how many columns
-    # at the front of `columns` are known to be constant in it.
-    push(stack[0], -1, 0, m, 0, 0)
+    push(stack, 0, -1, 0, m, 0, 0)
     while top > 0:
         top -= 1
-        if stack[top, 0] >= 0:
-            nodes[stack[top, 0], 1] = cython.cast(cython.int, node)
-        start = stack[top, 1]
-        stop = stack[top, 2]
-        depth = stack[top, 3]
-        constant = stack[top, 4]
+        if stack[top].parent >= 0:
+            nodes[stack[top].parent].right = cython.cast(cython.int, node)
+        start = stack[top].start
+        stop = stack[top].stop
+        depth = stack[top].depth
+        # The columns at the front are known to be constant.
+        constant = stack[top].constant
         middle = -1
         while middle < 0 and depth < max_depth and stop - start > 1 and constant < n_columns:
             chance = draw(first, second, counter)
@@ -241,15 +225,15 @@ def grow_tree(
                 columns[other] = columns[constant]
                 columns[constant] = feature
                 constant += 1
-        nodes[node, 0] = feature if middle >= 0 else -2
-        nodes[node, 1] = -1
-        nodes[node, 2] = cython.cast(cython.int, stop - start)
-        nodes[node, 3] = cython.cast(cython.int, depth)
-        nodes[node, 4] = cython.cast(cython.int, values[m + 1]) if middle >= 0 else 0
-        thresholds[node] = values[m] if middle >= 0 else -2.0
+        nodes[node].feature = feature if middle >= 0 else -2
+        nodes[node].right = -1
+        nodes[node].rows = cython.cast(cython.int, stop - start)
+        nodes[node].depth = cython.cast(cython.int, depth)
+        nodes[node].missing_left = cython.cast(cython.int, values[m + 1]) if middle >= 0 else 0
+        nodes[node].threshold = values[m] if middle >= 0 else -2.0
         if middle >= 0:
-            push(stack[top], node, middle, stop, depth + 1, constant)
-            push(stack[top + 1], -1, start, middle, depth + 1, constant)
+            push(stack, top, node, middle, stop, depth + 1, constant)
+            push(stack, top + 1, -1, start, middle, depth + 1, constant)
             top += 2
         node += 1
     return node
@@ -262,38 +246,25 @@ def grow_trees(
     columns: cython.int[:, ::1],
     n_columns: cython.Py_ssize_t,
     max_depth: cython.Py_ssize_t,
-    nodes: cython.int[:, :, ::1],
-    thresholds: cython.double[:, ::1],
-    stack: cython.longlong[:, ::1],
+    nodes: records.IsolationNode[:, ::1],
+    stack: records.Branch[::1],
     values: cython.double[::1],
     sizes: cython.longlong[::1],
 ):
     """Grow a tree on each sample of rows; nodes are numbered depth first, the left child after its parent.
 
     `rows` (trees, m) are reordered. ``columns[t]`` holds the numbers of all columns; `n_columns` of them are drawn for
-    the tree, moved to the front and reordered. A record of `nodes` (trees, 2 m, 5) is a feature (-2 at a leaf), the
-    right child (-1 at a leaf), the number of rows, the depth, and whether missing values go left. ``sizes[t]`` is the
-    number of nodes. `stack` (max_depth + 2, 5) and `values` (m + 2,) are scratch.
+    the tree, moved to the front and reordered. A leaf of `nodes` (trees, 2 m) has the column -2 and the right child -1.
+    ``sizes[t]`` is the number of nodes. `stack` (max_depth + 2,) and `values` (m + 2,) are scratch.
     """
-    t: cython.Py_ssize_t
-    first: cython.ulonglong
-    second: cython.ulonglong
+    first: cython.longlong
+    second: cython.longlong
     with cython.nogil:
         for t in range(rows.shape[0]):
-            first = cython.cast(cython.ulonglong, seeds[t, 0])
-            second = cython.cast(cython.ulonglong, seeds[t, 1])
+            first = cython.cast(cython.longlong, seeds[t, 0])
+            second = cython.cast(cython.longlong, seeds[t, 1])
             if n_columns < columns.shape[1]:
                 draw_columns(columns[t], n_columns, first, second)
             sizes[t] = grow_tree(
-                X,
-                rows[t],
-                first,
-                second,
-                columns[t],
-                n_columns,
-                max_depth,
-                nodes[t],
-                thresholds[t],
-                stack,
-                values,
-            )
+                X, rows[t], first, second, columns[t], n_columns, max_depth, nodes[t], stack, values
+            )  # fmt: skip

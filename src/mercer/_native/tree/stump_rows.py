@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """One pass over all rows before the search of a stump, and one after it: class weights, and the two sides."""
 
 import cython
@@ -12,7 +13,6 @@ def sign_weights(
     totals: cython.double[::1],
 ):
     """Write the weights to `signed`, negative in the first of two classes, and their sums by class to `totals` (2,)."""
-    i: cython.Py_ssize_t
     first: cython.double = 0.0
     second: cython.double = 0.0
     with cython.nogil:
@@ -47,7 +47,6 @@ def split_rows(
     sums : (2, K), added to: class weights
     counts : (2,), added to: rows whose weight is not zero
     """
-    i: cython.Py_ssize_t
     side: cython.Py_ssize_t
     counted: cython.Py_ssize_t
     value: cython.double = 0.0

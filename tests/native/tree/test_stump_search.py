@@ -80,20 +80,3 @@ def test_the_search_for_two_classes_finds_the_same_cut(native, values, labels, w
     native.search_two(order, starts, 0, 1, signed, totals.sum(), totals[1], sums, other, place)
     assert place[0] == places[0]
     assert 2 * other[0] / totals.sum() ** 2 == pytest.approx(scores[0])
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_votes_are_those_of_the_sides(native, dtype):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(30, 3)).astype(dtype)
-    X[random.random(X.shape) < 0.2] = np.nan
-    features, thresholds = np.array([0, 2]), np.array([0.1, -0.3])
-    missing_left, votes = np.array([1, 0], dtype=np.uint8), random.normal(size=(2, 2, 3))
-    out = np.zeros((30, 3))
-    native.cast_votes(X, features, thresholds, missing_left, votes, out)
-    expected = np.zeros((30, 3))
-    for t in range(2):
-        value = X[:, features[t]]
-        left = np.where(np.isnan(value), missing_left[t] == 1, value <= thresholds[t])
-        expected += np.where(left[:, None], votes[t, 0], votes[t, 1])
-    np.testing.assert_allclose(out, expected, rtol=1e-15)
