@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = load_on_use(
     {
         "_histogram_density": ("HistogramDensity",),
         "_kernel_density": ("KernelDensity",),
+        "_local_outlier_factor": ("LocalOutlierFactor",),
         "_nearest.choice": (
             "NeighborChoice",
             "select_n_neighbors",
@@ -31,7 +32,6 @@ __getattr__, __dir__, __all__ = load_on_use(
             "RadiusNeighborsTransformer",
         ),
         "_nearest_centroid": ("NearestCentroid",),
-        "_outliers.local_outlier_factor": ("LocalOutlierFactor",),
     },
     scikit="sklearn.neighbors",
 )

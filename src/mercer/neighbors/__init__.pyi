@@ -1,6 +1,7 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.neighbors.
 from mercer.neighbors._histogram_density import HistogramDensity as HistogramDensity
 from mercer.neighbors._kernel_density import KernelDensity as KernelDensity
+from mercer.neighbors._local_outlier_factor import LocalOutlierFactor as LocalOutlierFactor
 from mercer.neighbors._nearest.choice import NeighborChoice as NeighborChoice
 from mercer.neighbors._nearest.choice import select_n_neighbors as select_n_neighbors
 from mercer.neighbors._nearest.classifiers import KNeighborsClassifier as KNeighborsClassifier
@@ -15,7 +16,6 @@ from mercer.neighbors._nearest.regressors import RadiusNeighborsRegressor as Rad
 from mercer.neighbors._nearest.transformers import KNeighborsTransformer as KNeighborsTransformer
 from mercer.neighbors._nearest.transformers import RadiusNeighborsTransformer as RadiusNeighborsTransformer
 from mercer.neighbors._nearest_centroid import NearestCentroid as NearestCentroid
-from mercer.neighbors._outliers.local_outlier_factor import LocalOutlierFactor as LocalOutlierFactor
 from sklearn.neighbors import BallTree as BallTree
 from sklearn.neighbors import KDTree as KDTree
 from sklearn.neighbors import VALID_METRICS as VALID_METRICS

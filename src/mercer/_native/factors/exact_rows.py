@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Exact solutions of many small quadratic programs over nonnegative vectors that share one matrix.
 
 Row w of W minimises w^T G w / 2 - p . w over w >= 0, with p the same row of P less a number. Coordinate descent finds
@@ -33,7 +34,6 @@ def find_slope(
     t: cython.Py_ssize_t,
 ) -> cython.double:
     """Return minus the gradient in coordinate t, p_t - (G w)_t, or zero where rounding alone can give as much."""
-    r: cython.Py_ssize_t
     slope: cython.double = p[t]
     size: cython.double = fabs(p[t])
     for r in range(G.shape[0]):
@@ -55,9 +55,7 @@ def find_entry(
 
     With `check_all` -2 says that an entry above zero has a slope; without, these have just been solved for.
     """
-    t: cython.Py_ssize_t
     best: cython.Py_ssize_t = -1
-    slope: cython.double
     most: cython.double = 0.0
     for t in range(G.shape[0]):
         # A component without curvature does not change the product: it stays.
@@ -84,9 +82,6 @@ def solve_passive(
 ) -> cython.bint:
     """Solve the linear system of the passive entries by Cholesky, G = L L^T; return whether it is regular."""
     m: cython.Py_ssize_t = passive.shape[0]
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    pivot: cython.double
     for i in range(m):
         for j in range(i):
             L[i, j] = (G[passive[i], passive[j]] - inline.dot(L[i, :j], L[j, :j])) / L[j, j]
@@ -110,8 +105,6 @@ def step_to(
     w: cython.double[::1], passive: cython.const[cython.Py_ssize_t][::1], z: cython.const[cython.double][::1]
 ) -> cython.bint:
     """Move the passive entries to z, or as far as none is negative; return whether z was reached."""
-    i: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     length: cython.double = 1.0
     last: cython.Py_ssize_t = -1
     for i in range(passive.shape[0]):
@@ -142,8 +135,6 @@ def solve_row(
 ) -> cython.bint:
     """Solve one row from w, which is overwritten; return whether it was solved within some rounds."""
     k: cython.Py_ssize_t = G.shape[0]
-    t: cython.Py_ssize_t
-    m: cython.Py_ssize_t
     entry: cython.Py_ssize_t = find_entry(G, p, w, True)
     while entry != -1 and rounds > 0:
         rounds -= 1
@@ -177,8 +168,6 @@ def solve_rows(
     """
     n: cython.Py_ssize_t = W.shape[0]
     k: cython.Py_ssize_t = W.shape[1]
-    row: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     with cython.nogil:
         for row in range(n):
             for t in range(k):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Coordinate descent for many small quadratic programs over nonnegative vectors that share one matrix.
 
 Row w of W minimises w^T G w / 2 - p . w over w >= 0, with p the same row of P. Nonnegative matrix factorisation is a
@@ -30,11 +31,6 @@ def find_slopes(
     """Write minus the gradient in coordinate t, p - G w, to row 0 of `lanes`."""
     k: cython.Py_ssize_t = G.shape[0]
     r: cython.Py_ssize_t = 0
-    lane: cython.Py_ssize_t
-    first: cython.double
-    second: cython.double
-    third: cython.double
-    fourth: cython.double
     # An array of this function, which nothing else can refer to: the compiler may keep it in registers.
     sums = cython.declare(cython.double[16])
     for lane in range(_LANES):
@@ -149,7 +145,6 @@ def descend_tile(
 ) -> cython.void:
     """Sweep until every lane has ended; row 3 of `lanes` holds the squared moves of the first sweep."""
     lane: cython.Py_ssize_t
-    turn: cython.Py_ssize_t
     moving: cython.double
     for lane in range(_LANES):
         lanes[1, lane] = 1.0
@@ -182,9 +177,6 @@ def descend_tiles(
     n: cython.Py_ssize_t = W.shape[0]
     k: cython.Py_ssize_t = W.shape[1]
     start: cython.Py_ssize_t = 0
-    lane: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    rows: cython.Py_ssize_t
     gradient: cython.double = 0.0
     # Scratch holds the tile transposed, coordinate by coordinate, so that the sixteen rows lie side by side.
     w: cython.double[:, ::1] = scratch[:k]
@@ -220,7 +212,6 @@ def descend_rows(
     A row ends after `sweeps` rounds, or when the squared moves of a round are no more than `share` of those of the
     first. `scratch` has 2 k + 4 rows of 16. Returns the sum of squares of the projected gradient before any sweep.
     """
-    gradient: cython.double
     with cython.nogil:
         gradient = descend_tiles(P, G, l1, W, scratch, sweeps, share)
     return gradient
@@ -252,8 +243,6 @@ def descend_and_multiply(
     sums : (2,): the squares of the projected gradient before any sweep and those of P are added to it
     """
     start: cython.Py_ssize_t = 0
-    stop: cython.Py_ssize_t
-    row: cython.Py_ssize_t
     with cython.nogil:
         while start < X.shape[0]:
             stop = min(start + products.shape[0], X.shape[0])

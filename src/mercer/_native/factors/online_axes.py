@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Steps of online principal component analysis: Hebb's, Oja's and Sanger's rule, one row after the other.
 
 With the scores y = W x of a centred row x, all rules add rate y_i r to axis i; they differ in the residual r:
@@ -22,7 +23,6 @@ _SANGER = cython.declare(cython.int, 2)
 @cython.exceptval(check=False)
 def remove_axis(r: cython.double[::1], score: cython.double, axis: cython.double[::1]) -> cython.void:
     """Subtract score times axis from `r`."""
-    column: cython.Py_ssize_t
     for column in range(r.shape[0]):
         r[column] -= score * axis[column]
 
@@ -32,7 +32,6 @@ def remove_axis(r: cython.double[::1], score: cython.double, axis: cython.double
 @cython.exceptval(check=False)
 def normalise_axis(axis: cython.double[::1]) -> cython.void:
     """Divide an axis by its length; an axis of length zero stays."""
-    column: cython.Py_ssize_t
     length: cython.double = inline.dot(axis, axis) ** 0.5
     if length > 0:
         for column in range(axis.shape[0]):
@@ -55,10 +54,6 @@ def follow_rows(
     `rates` and `mean_rates` have an entry for each row; a mean rate of zero leaves the mean as it is. `scores` (one for
     each axis) and `r` (one for each column) are scratch.
     """
-    row: cython.Py_ssize_t
-    axis: cython.Py_ssize_t
-    column: cython.Py_ssize_t
-    step: cython.double
     with cython.nogil:
         for row in range(X.shape[0]):
             for column in range(X.shape[1]):

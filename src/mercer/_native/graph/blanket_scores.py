@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Scores of classes from the tables around a class variable, and the bins of numbers."""
 
 import cython
@@ -20,12 +21,6 @@ def bin_rows(
     starts : (d + 1,) where the edges of each column begin
     out : (n, d) bins
     """
-    row: cython.Py_ssize_t
-    column: cython.Py_ssize_t
-    low: cython.Py_ssize_t
-    high: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
-    value: cython.double
     with cython.nogil:
         for row in range(X.shape[0]):
             for column in range(X.shape[1]):

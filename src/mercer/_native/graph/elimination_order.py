@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Order the unknowns of a sparse symmetric matrix so that few zeros fill in when they are eliminated.
 
 The next unknown is one with the fewest neighbours (minimum degree). Eliminating it joins its neighbours with each
@@ -126,8 +127,6 @@ class Elimination:
         if self.free + size <= places.shape[0]:
             return
         k: cython.Py_ssize_t
-        made: cython.Py_ssize_t
-        begin: cython.Py_ssize_t
         kept: cython.Py_ssize_t = 0
         self.work += self.free - self.base
         self.free = self.base
@@ -152,7 +151,6 @@ class Elimination:
         """Append the unknowns of a list that are not gathered yet; return how many they stand for."""
         table, places = self.table, self.places
         size: cython.int = 0
-        k: cython.Py_ssize_t
         for k in range(begin, stop):
             unknown: cython.int = places[k]
             if table[KIND, unknown] == UNKNOWN and table[SEEN, unknown] != self.turn:
@@ -170,7 +168,6 @@ class Elimination:
     def form_element(self, pivot: cython.int) -> cython.void:
         """Make an element of the neighbours of a pivot; the elements that it had are covered by this one."""
         table, places = self.table, self.places
-        k: cython.Py_ssize_t
         # No list of elements moves those of unknowns: the pivot's own stays where it is.
         self.make_room(table.shape[1])
         begin: cython.Py_ssize_t = table[BEGIN, pivot]
@@ -215,7 +212,6 @@ class Elimination:
     def shorten_list(self, unknown: cython.int, pivot: cython.int) -> cython.void:
         """Drop from an unknown's list what the pivot's element covers, add that element, and bound the degree."""
         table, places = self.table, self.places
-        m: cython.Py_ssize_t
         begin: cython.Py_ssize_t = table[BEGIN, unknown]
         middle: cython.Py_ssize_t = begin + table[ELEMENTS, unknown]
         stop: cython.Py_ssize_t = begin + table[LENGTH, unknown]
@@ -301,8 +297,6 @@ class Elimination:
         table, places = self.table, self.places
         begin: cython.Py_ssize_t = table[BEGIN, pivot]
         stop: cython.Py_ssize_t = begin + table[LENGTH, pivot]
-        k: cython.Py_ssize_t
-        first: cython.int
         for k in range(begin, stop):
             if table[KIND, places[k]] == UNKNOWN:
                 table[NEXT, places[k]] = table[KEY_HEAD, table[KEY, places[k]]]
@@ -319,7 +313,6 @@ class Elimination:
     def close_element(self, pivot: cython.int) -> cython.void:
         """Write the pivot and what was merged into it to the order; chain the unknowns of its element by degree."""
         table, places = self.table, self.places
-        k: cython.Py_ssize_t
         unknown: cython.int = pivot
         while unknown >= 0:
             self.order[self.done] = unknown
@@ -349,9 +342,6 @@ def eliminate(graph: Elimination, most_work: cython.Py_ssize_t) -> bool:
 
     One elimination ends what it began: it reads at most all lists.
     """
-    pivot: cython.int
-    k: cython.Py_ssize_t
-    first: cython.int
     with cython.nogil:
         if graph.turn == 0:
             graph.lowest = graph.order.shape[0]

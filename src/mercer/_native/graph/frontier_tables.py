@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Tables over the states of a frontier of sites: add a site, sum one out, and find the best state of one.
 
 A model of q states per site has the energy E = -sum K_ij [a_i = a_j] - sum g_i[a_i]. Sites are added one after another
@@ -36,14 +37,9 @@ def add_site(
     field, values : (q,): g of the new site, and the magnetisation of each state
     out : (channels, size * q)
     """
-    x: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     q: cython.Py_ssize_t = field.shape[0]
-    place: cython.Py_ssize_t
     digit: cython.Py_ssize_t
     whole: cython.bint = tables.shape[0] > 1
-    gain: cython.double
     with cython.nogil:
         for x in range(tables.shape[1]):
             for a in range(q):
@@ -77,7 +73,6 @@ def _mix_moments(
     place: cython.Py_ssize_t,
 ) -> cython.void:
     """Write mean and variance of a mixture: the variances within plus the variance of the means."""
-    a: cython.Py_ssize_t
     channel: cython.Py_ssize_t
     at: cython.Py_ssize_t
     share: cython.double
@@ -143,11 +138,6 @@ def choose_states(
     choices: cython.short[::1],
 ) -> None:
     """Replace a sum over the site at `stride` by its largest term, and note which state gave it."""
-    high: cython.Py_ssize_t
-    low: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    best: cython.Py_ssize_t
     with cython.nogil:
         for high in range(table.shape[0] // (stride * q)):
             for low in range(stride):
@@ -168,9 +158,6 @@ def sum_pairs(
     out: cython.double[:, :, ::1],
 ) -> None:
     """Add up the probabilities of the pairs (state of a neighbour, state of the newest site), per neighbour."""
-    x: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     digit: cython.Py_ssize_t
     with cython.nogil:
         for x in range(posterior.shape[0] // q):

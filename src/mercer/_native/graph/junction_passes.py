@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Messages along a junction tree: from the leaves to the roots, and back.
 
 The table of a clique is never stored. Its cells are visited row by row: the last axes of the clique, up to some hundred
@@ -126,12 +127,6 @@ def add_slot(tree: Tree, case: Case, c: cython.Py_ssize_t, base: cython.Py_ssize
 @cython.exceptval(check=False)
 def add_own_slots(tree: Tree, case: Case, c: cython.Py_ssize_t) -> cython.void:
     """Describe the conditional tables and the likelihoods that belong to clique c."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    v: cython.Py_ssize_t
-    last: cython.Py_ssize_t
-    seen: cython.Py_ssize_t
-    base: cython.Py_ssize_t
     for i in range(tree.first_table[c], tree.first_table[c + 1]):
         v = tree.table[i]
         base = tree.start[v]
@@ -156,8 +151,6 @@ def add_message_slot(
     tree: Tree, case: Case, c: cython.Py_ssize_t, other: cython.Py_ssize_t, section: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """Describe a message between clique `other` and its parent along the axes of c, which is one of the two."""
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     stride: cython.Py_ssize_t = 1
     table_rows.clear(case.strides, tree.first[c + 1] - tree.first[c])
     for j in range(tree.n_shared[other] - 1, -1, -1):
@@ -172,7 +165,6 @@ def add_message_slot(
 @cython.exceptval(check=False)
 def open_up(tree: Tree, case: Case, c: cython.Py_ssize_t, best: cython.bint) -> cython.void:
     """Prepare the message of clique c to its parent: operands are tables, messages of children, and the message."""
-    j: cython.Py_ssize_t
     open_clique(tree, case, c)
     add_own_slots(tree, case, c)
     for j in range(tree.first_child[c], tree.first_child[c + 1]):
@@ -195,8 +187,6 @@ def open_down(tree: Tree, case: Case, c: cython.Py_ssize_t) -> cython.void:
     The operands are, in this order: tables and the message from above, messages of children that are not one
     everywhere, the messages to these children, the messages to the other children, marginals.
     """
-    k: cython.Py_ssize_t
-    v: cython.Py_ssize_t
     open_clique(tree, case, c)
     add_own_slots(tree, case, c)
     if tree.parent[c] >= 0:
@@ -226,7 +216,6 @@ def open_down(tree: Tree, case: Case, c: cython.Py_ssize_t) -> cython.void:
 @cython.exceptval(check=False)
 def add_rows(case: Case, chunk: cython.Py_ssize_t) -> cython.void:
     """Add the rows of one chunk to the messages and marginals that were prepared."""
-    number: cython.Py_ssize_t
     slots: cython.Py_ssize_t[:, ::1] = case.slots if case.chunks == 1 else case.copies[chunk]
     block: cython.Py_ssize_t = case.outer // case.states
     low: cython.Py_ssize_t = block * (case.states * chunk // case.chunks)
@@ -241,7 +230,6 @@ def add_rows(case: Case, chunk: cython.Py_ssize_t) -> cython.void:
 @cython.exceptval(check=False)
 def close_pass(tree: Tree, case: Case, c: cython.Py_ssize_t, down: cython.bint) -> cython.void:
     """Add up what the chunks summed by themselves, and scale the messages."""
-    k: cython.Py_ssize_t
     if case.chunks > 1:
         clique_chunks.add_chunks(case.slots, case.n_own + case.n_ups, case.n_slots, case.copies, case.chunks, case.work)
     if not down:
@@ -272,7 +260,6 @@ def open_pass(tree: Tree, case: Case, c: cython.Py_ssize_t, down: cython.bint) -
 @cython.exceptval(check=False)
 def pass_messages(tree: Tree, case: Case, c: cython.Py_ssize_t, down: cython.bint) -> cython.void:
     """Compute the message of clique c to its parent, or those to its children, in one thread."""
-    chunk: cython.Py_ssize_t
     open_pass(tree, case, c, down)
     for chunk in range(case.chunks):
         add_rows(case, chunk)
@@ -287,7 +274,6 @@ def run_chunk(case: Case, chunk: cython.Py_ssize_t):
 
 def collect(tree: Tree, case: Case, stale: cython.Py_ssize_t[::1], low: cython.Py_ssize_t, high: cython.Py_ssize_t):
     """Compute the messages to parents of the stale cliques from `low` to `high`; stop where one is zero."""
-    c: cython.Py_ssize_t
     with cython.nogil:
         for c in range(low, high):
             if stale[c]:
@@ -300,7 +286,6 @@ def collect(tree: Tree, case: Case, stale: cython.Py_ssize_t[::1], low: cython.P
 
 def distribute(tree: Tree, case: Case, chosen: cython.Py_ssize_t[::1], low: cython.Py_ssize_t, high: cython.Py_ssize_t):
     """Compute the messages to children, and the marginals, of the chosen cliques from `high` down to `low`."""
-    c: cython.Py_ssize_t
     with cython.nogil:
         for c in range(high - 1, low - 1, -1):
             if chosen[c]:
@@ -320,8 +305,6 @@ def write_marginals(tree: Tree, case: Case, target: cython.double[::1]):
 
 def write_belief(tree: Tree, case: Case, c: cython.Py_ssize_t, belief: cython.double[::1]):
     """Write the table of clique c, all messages multiplied in, over the states left by the evidence."""
-    number: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     with cython.nogil:
         open_clique(tree, case, c)
         add_own_slots(tree, case, c)
@@ -339,8 +322,6 @@ def write_belief(tree: Tree, case: Case, c: cython.Py_ssize_t, belief: cython.do
 
 def explain(tree: Tree, case: Case, states: cython.Py_ssize_t[::1]):
     """Write the most probable states of all variables, given the evidence, to `states`."""
-    c: cython.Py_ssize_t
-    number: cython.Py_ssize_t
     with cython.nogil:
         for c in range(tree.parent.shape[0]):
             case.counts[c] = 1
@@ -373,9 +354,6 @@ def run_cases(
     logs: cython.double[::1],
 ):
     """Write the marginals of all variables (m, states) and the log-probability of the evidence (m,) of many cases."""
-    m: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    v: cython.Py_ssize_t
     with cython.nogil:
         for m in range(codes.shape[0]):
             for v in range(codes.shape[1]):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Counts of rows for the tables of a Bayesian network: the weight of each combination of codes of some columns."""
 
 import cython
@@ -10,7 +11,6 @@ def extend_codes(
     out: cython.int[::1],
 ):
     """Write base * size + column: the mixed-radix code of a combination with one more column of `size` codes."""
-    row: cython.Py_ssize_t
     with cython.nogil:
         for row in range(base.shape[0]):
             out[row] = base[row] * size + cython.cast(cython.int, column[row])
@@ -22,7 +22,6 @@ def count_cells(
     out: cython.double[::1],
 ):
     """Add the weight of each row to the cell of `out` that its code names."""
-    row: cython.Py_ssize_t
     with cython.nogil:
         for row in range(base.shape[0]):
             out[base[row]] += weight[row]
@@ -51,12 +50,6 @@ def count_extensions(
     weight : (m,) weights of the rows
     out : raised by the weights
     """
-    number: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    column: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    code: cython.Py_ssize_t
-    last: cython.Py_ssize_t
     with cython.nogil:
         last = sizes[child]
         for number in range(candidates.shape[0]):

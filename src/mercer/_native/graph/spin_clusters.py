@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Moves of whole clusters of sites: all clusters at once (Swendsen and Wang), or one grown from a seed (Wolff).
 
 A bond whose two sites agree with the sign of its coupling is closed with probability 1 - exp(-beta |K|); sites that
@@ -48,9 +49,6 @@ def turn_clusters(
     roots, sums : (n,), (n, q): scratch
     """
     i: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    second: cython.Py_ssize_t
     n_clusters: cython.Py_ssize_t = 0
     q: cython.Py_ssize_t = fields.shape[1]
     agree: cython.bint
@@ -111,12 +109,9 @@ def grow_clusters(
     counts : (4,): clusters still to do, random numbers used, sites turned, clusters ever done; updated
     """
     k: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     site: cython.Py_ssize_t
     other: cython.Py_ssize_t
     turn: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    done: cython.Py_ssize_t
     q: cython.Py_ssize_t = fields.shape[1]
     used: cython.Py_ssize_t = 0
     gain: cython.double

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Messages along the edges of a forest of sites with q states: exact sums, marginals, samples and best states.
 
 Sites are listed with parents before children. The energy is E = -sum K_i [a_i = a_parent(i)] - sum g_i[a_i]. The table
@@ -28,9 +29,7 @@ def _send(
 ) -> cython.void:
     """Write the five channels of the message of a site to its parent's state `b`."""
     a: cython.Py_ssize_t
-    channel: cython.Py_ssize_t
     q: cython.Py_ssize_t = tables.shape[1]
-    log_weight: cython.double
     share: cython.double
     energy: cython.double
     total: cython.double = 0.0
@@ -78,9 +77,6 @@ def collect_sums(
     messages : (n, q), written: the log message of each site to each state of its parent
     scratch : (5,)
     """
-    t: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    channel: cython.Py_ssize_t
     site: cython.Py_ssize_t
     above: cython.Py_ssize_t
     total: cython.double = 0.0
@@ -121,13 +117,9 @@ def distribute_sums(
     marginals : (n, q), written
     pairs : (n, q, q), written: state of the parent, state of the site
     """
-    t: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     q: cython.Py_ssize_t = weights.shape[1]
     site: cython.Py_ssize_t
     above: cython.Py_ssize_t
-    total: cython.double
     with cython.nogil:
         for t in range(order.shape[0]):
             site = order[t]
@@ -210,14 +202,8 @@ def collect_best(
     choices : (n, q), written: the best state of a site for each state of its parent
     states : (n,), written
     """
-    t: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    best: cython.Py_ssize_t
     q: cython.Py_ssize_t = gains.shape[1]
     site: cython.Py_ssize_t
-    gain: cython.double
-    most: cython.double
     total: cython.double = 0.0
     with cython.nogil:
         for t in range(order.shape[0] - 1, -1, -1):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Steps of contrastive divergence on batches of rows, by a team of threads.
 
 A batch is a few tasks: the visible states of the chains are drawn given their hidden states, the hidden units follow
@@ -109,7 +110,6 @@ class ContrastTasks:
 
     def help(self, member: cython.Py_ssize_t):
         """Take items of all tasks as worker thread `member`, until the threads are stopped."""
-        item: cython.Py_ssize_t
         with cython.nogil:
             item = team_items.await_item(self.control, member, _PATIENCE)
             while item >= 0:
@@ -133,8 +133,6 @@ class ContrastTasks:
     def run(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t, batch: cython.Py_ssize_t) -> cython.double:
         """Take a step for each batch of the rows from `begin` to `end`; return the sum of their log P(v_j | rest)."""
         fit: cython.double = 0.0
-        row: cython.Py_ssize_t
-        total: cython.double
         with cython.nogil:
             self.first = begin
             while self.first < end:
@@ -155,11 +153,9 @@ class ContrastTasks:
     @cython.exceptval(check=False)
     def _step(self, total: cython.double, number: cython.Py_ssize_t) -> cython.double:
         """Run the tasks of a batch; its draws take the words of `keys` in their order."""
-        step: cython.Py_ssize_t
         panels_down: cython.Py_ssize_t = (self.d + self.high - 1) // self.high
         panels_across: cython.Py_ssize_t = (self.k + self.across - 1) // self.across
         last: cython.Py_ssize_t = 2 * self.gibbs
-        fit: cython.double
         if self.wide:
             _fill(self.doubles, self, total)
         else:
@@ -188,7 +184,6 @@ class ContrastTasks:
         self, kind: cython.int, items: cython.Py_ssize_t, number: cython.Py_ssize_t, draw: cython.Py_ssize_t
     ) -> cython.void:
         """Offer a task, work on it, and wait until it is done."""
-        item: cython.Py_ssize_t
         self.kind = kind
         self.low = cython.cast(cython.uint, self.keys[number, draw, 0])
         self.mixed = cython.cast(cython.uint, self.keys[number, draw, 1])
@@ -233,7 +228,6 @@ def _fill(machine: Machine, tasks: ContrastTasks, total: cython.double) -> cytho
 def _score(machine: Machine, tasks: ContrastTasks, n_panels: cython.Py_ssize_t) -> cython.double:
     """Return the sum over rows of log P(v_j | other units), with the gains of all panels of hidden units."""
     cython.declare(row=cython.Py_ssize_t, panel=cython.Py_ssize_t, flip=cython.Py_ssize_t)
-    gain: cython.double
     fit: cython.double = 0.0
     for row in range(tasks.n):
         flip = tasks.flips[tasks.first + row]
@@ -252,8 +246,6 @@ def _score(machine: Machine, tasks: ContrastTasks, n_panels: cython.Py_ssize_t) 
 @cython.exceptval(check=False)
 def _do_item(machine: Machine, tasks: ContrastTasks, item: cython.Py_ssize_t) -> cython.void:
     """Do an item of any task."""
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
     # Panels of visible units are rows of the weights, panels of hidden units are columns.
     if tasks.kind == _VISIBLE or tasks.kind == _WEIGHTS:
         begin = item * tasks.high
@@ -339,7 +331,6 @@ def _compare_flips(
 ) -> cython.void:
     """Write by how much softplus of some hidden units grows, summed, if one visible unit of each row is turned over."""
     cython.declare(row=cython.Py_ssize_t, flip=cython.Py_ssize_t)
-    step: cython.double
     for row in range(tasks.n):
         flip = tasks.flips[tasks.first + row]
         step = 1.0 - 2.0 * cython.cast(cython.double, machine.stack[row * tasks.d + flip])

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Layers of binary units: their probabilities, draws from them, and sums of softplus.
 
 A draw takes its random number from a counter: the number of unit j of row i is a hash of the key and of i k + j, see
@@ -24,8 +25,6 @@ def activate_units(scores: real[:, ::1], bias: cython.const[real][::1]) -> None:
     scores : (n, k), changed
     bias : (k,)
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(scores.shape[0]):
             for j in range(scores.shape[1]):
@@ -48,11 +47,6 @@ def draw_units(
     states : (n, k), written
     low_key, high_key : the key of these draws
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    word: cython.uint
-    number: cython.int
-    chance: real
     # Uniform in [0, 1) with 24 bits, exact in float32 and float64: both precisions draw alike.
     scale: real = 2.0**-24
     with cython.nogil:
@@ -79,8 +73,6 @@ def sum_softplus(
     scratch : (2, k)
     out : (n,), written
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(scores.shape[0]):
             for j in range(scores.shape[1]):
@@ -112,11 +104,7 @@ def score_flips(
     scratch : (3, k)
     out : (n,), written
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     flip: cython.Py_ssize_t
-    step: real
-    gain: cython.double
     total: cython.double = 0.0
     with cython.nogil:
         for i in range(scores.shape[0]):

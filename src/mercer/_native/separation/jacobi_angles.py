@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Jacobi rotations that make a set of symmetric matrices as diagonal as one rotation of the space can.
 
 The matrices are stored with the number of the matrix as the last index, so that the loops over the set run along
@@ -17,8 +18,6 @@ else:
 @cython.exceptval(check=False)
 def _rotate(first: cython.double[::1], second: cython.double[::1], c: cython.double, s: cython.double) -> cython.void:
     """Replace two rows by c first + s second and c second - s first."""
-    i: cython.Py_ssize_t
-    kept: cython.double
     for i in range(first.shape[0]):
         kept = first[i]
         first[i] = c * kept + s * second[i]

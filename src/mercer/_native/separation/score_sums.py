@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Scores of independent components and their sums over a run of blocks, a cache-sized tile of rows at a time.
 
 A component y of a row x is a row of M (x - mean), plus its offset. Of a density with -log p = G the sums need G(y), its
@@ -32,8 +33,6 @@ def _centre_tile(
     tile: cython.double[:, ::1],
 ) -> cython.void:
     """Write `count` rows, less `mean`, to `tile` in float64."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for i in range(count):
         for j in range(X.shape[1]):
             tile[i, j] = cython.cast(cython.double, X[start + i, j]) - mean[j]
@@ -45,10 +44,6 @@ def _centre_tile(
 def _sum_logs(factors: cython.const[cython.double][::1]) -> cython.double:
     """Return the sum of the logarithms of factors between 1 and 2: one logarithm for 512 of them."""
     first: cython.Py_ssize_t = 0
-    last: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    whole: cython.Py_ssize_t
     total: cython.double = 0.0
     part = cython.declare(cython.double[8])
     while first < factors.shape[0]:
@@ -81,7 +76,6 @@ def _score_tanh(
     sums: cython.double[::1],
 ) -> cython.void:
     """Score one component by G = log cosh(alpha y) / alpha: g = tanh(alpha y), g' = alpha (1 - g^2)."""
-    i: cython.Py_ssize_t
     n: cython.Py_ssize_t = score.shape[0]
     size: cython.double
     rest: cython.double
@@ -142,8 +136,6 @@ def _score_cube(
     sums: cython.double[::1],
 ) -> cython.void:
     """Score one component by G = y^4 / 4: g = y^3, g' = 3 y^2."""
-    i: cython.Py_ssize_t
-    square: cython.double
     for i in range(score.shape[0]):
         square = y[i] * y[i]
         scratch[0, i] = 0.25 * square * square
@@ -162,7 +154,6 @@ def _add_weighted(
     sums: cython.double[::1],
 ) -> cython.void:
     """Add the values, slopes and scores to `sums`, weighted unless `weight` is empty; weights then multiply scores."""
-    i: cython.Py_ssize_t
     n: cython.Py_ssize_t = score.shape[0]
     if weight.shape[0] > 0:
         for i in range(n):
@@ -203,12 +194,7 @@ def score_run(
     M: cython.const[cython.double][:, ::1] = matrix[0]
     mean: cython.const[cython.double][::1] = matrix[1]
     offset: cython.const[cython.double][::1] = matrix[2]
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
-    stop: cython.Py_ssize_t
-    count: cython.Py_ssize_t
-    block: cython.Py_ssize_t
     given: cython.const[cython.double][::1]
     with cython.nogil:
         while start < X.shape[0]:

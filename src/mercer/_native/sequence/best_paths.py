@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Viterbi's algorithm: the best sequence of states, in logarithms.
 
 The forward pass keeps scores only. The way back finds the best predecessor of the one state on the path by the same
@@ -20,7 +21,6 @@ PERIOD = cython.declare(cython.Py_ssize_t, 8)
 @cython.exceptval(check=False)
 def _find_top(row: cython.const[cython.double][::1], states: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Return the first state of the largest score."""
-    state: cython.Py_ssize_t
     top: cython.Py_ssize_t = 0
     for state in range(1, states):
         top = state if row[state] > row[top] else top
@@ -44,10 +44,7 @@ def score_paths(
     best : (n + 1, lanes): row t + 1 gets the scores of step t less `shifts[t]`; row 0 holds what entered the table
     shifts : (n,): what was subtracted at each step; zero at most of them
     """
-    t: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     following: cython.Py_ssize_t = 0
-    top: cython.double
     with cython.nogil:
         for t in range(scores.shape[0]):
             # A sequence begins here: nothing comes from the row before.
@@ -149,9 +146,6 @@ def multiply_best(
     following: cython.double[:, ::1],
 ):
     """Replace `product`, (states, lanes), by the best scores from each first state through all steps to each last."""
-    t: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     with cython.nogil:
         for t in range(scores.shape[0]):
             for row in range(product.shape[0]):

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Forward and backward passes of a hidden Markov chain in probabilities, scaled at every step.
 
 A table has a row per step and a lane per state, rounded up to a multiple of eight; the lanes beyond the states hold
@@ -26,9 +27,6 @@ def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], tops: 
     flat : (n * lanes,): the same memory as one row
     tops : (n,): zero where no state has a density
     """
-    t: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    most: cython.double
     with cython.nogil:
         for t in range(scores.shape[0]):
             most = steps.top(scores[t])
@@ -60,8 +58,6 @@ def pass_forward(
     predicted : (n, lanes): p(state | steps before t)
     scale : (n,): the density of each step given those before it, up to the factor
     """
-    t: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     following: cython.Py_ssize_t = 0
     done: cython.Py_ssize_t = densities.shape[0]
     with cython.nogil:
@@ -106,8 +102,6 @@ def pass_backward(
     smoothed : (n, lanes): p(state | all steps)
     ratio : (n, lanes): r_t, zero at the start of a sequence
     """
-    t: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     n: cython.Py_ssize_t = predicted.shape[0]
     before: cython.Py_ssize_t = starts.shape[0] - 1
     with cython.nogil:
@@ -155,11 +149,6 @@ def multiply_chain(
 
     The product is divided by its largest row sum at each step; `following` is scratch of the same shape.
     """
-    t: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    most: cython.double
-    total: cython.double
     with cython.nogil:
         for t in range(densities.shape[0]):
             most = 0.0

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Log densities of Gaussian states, and the moments of the rows that each state takes; a lane per state.
 
 Squares are taken about the state's own mean, so that no digit is lost to a common centre far away. With independent
@@ -65,10 +66,6 @@ def sum_gaussians(
         The products of column j with the columns before it; when `full` no entry may be missing.
     """
     start: cython.Py_ssize_t = 0
-    rows: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     with cython.nogil:
         while start < X.shape[0]:
             # A tile of rows and their shares stays in the cache while all columns and pairs of columns read it.

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Kalman's filter over a run of steps.
 
     x_1 ~ N(m, P),    x_(t+1) = A x_t + drift_t + N(0, Q),    y_t = C x_t + N(0, R)
@@ -42,7 +43,6 @@ def _find_gain(
     b: cython.Py_ssize_t
     k: cython.Py_ssize_t = P.shape[0]
     total: cython.double
-    zeros: cython.Py_ssize_t
     # P C^T, for the seen rows of C.
     for i in range(k):
         for a in range(n_seen):
@@ -150,7 +150,6 @@ def filter_steps(
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    n_seen: cython.Py_ssize_t
     k: cython.Py_ssize_t = A.shape[0]
     d: cython.Py_ssize_t = C.shape[0]
     failed: cython.Py_ssize_t = 0

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Forward and backward passes in logarithms, for sequences whose probabilities leave the range of doubles.
 
 Each step takes an exponential per pair of states, ten times the work of ``chain_passes``. Only steps of such sequences
@@ -28,9 +29,6 @@ def log_forward(
     transposed : (states, states): row j holds the logarithms of transitions into state j
     terms : (states,): scratch
     """
-    t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for t in range(scores.shape[0]):
             for j in range(terms.shape[0]):
@@ -60,10 +58,6 @@ def log_backward(
     forward : (n, states): as `log_forward` left it
     counts : (states, states)
     """
-    t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    total: cython.double
     k: cython.Py_ssize_t = terms.shape[0]
     n: cython.Py_ssize_t = scores.shape[0]
     with cython.nogil:
@@ -93,7 +87,6 @@ def _sum_exponentials(
     first: cython.const[cython.double][::1], second: cython.const[cython.double][::1]
 ) -> cython.double:
     """Return log(sum of exp(first + second))."""
-    j: cython.Py_ssize_t
     most: cython.double = first[0] + second[0]
     total: cython.double = 0.0
     for j in range(1, first.shape[0]):

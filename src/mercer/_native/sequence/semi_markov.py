@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Passes of a semi-Markov chain, whose states last for a number of steps with a distribution of its own.
 
 A segment of state j that begins at step t and lasts d steps weighs p_j(d) exp(S[t + d, j] - S[t, j]), where S are
@@ -20,7 +21,6 @@ INFINITY = cython.declare(cython.double, float("inf"))
 @cython.exceptval(check=False)
 def _sum_logs(terms: cython.double[::1], n: cython.Py_ssize_t) -> cython.double:
     """Return the log of the sum of exponentials of the first n terms."""
-    i: cython.Py_ssize_t
     most: cython.double = -INFINITY
     total: cython.double = 0.0
     for i in range(n):
@@ -54,14 +54,8 @@ def pass_segments_on(
     ends : (n + 1, K), written: a segment ends before the step; in the last row it goes on
     terms : (max(K, D),): scratch
     """
-    t: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    d: cython.Py_ssize_t
-    most: cython.Py_ssize_t
     n: cython.Py_ssize_t = begins.shape[0]
     k: cython.Py_ssize_t = first.shape[0]
-    total: cython.double
     with cython.nogil:
         for t in range(n + 1):
             # A segment that ends before step t lasts at most t steps.
@@ -111,11 +105,6 @@ def pass_segments_back(
     afters : (n, K), written: the steps from here on, if a segment ended before here
     counts, open_counts : (K, D), added to: segments that end, and last ones that go on
     """
-    t: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    d: cython.Py_ssize_t
-    most: cython.Py_ssize_t
     n: cython.Py_ssize_t = begins.shape[0]
     k: cython.Py_ssize_t = begins.shape[1]
     with cython.nogil:

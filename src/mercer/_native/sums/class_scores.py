@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """From the scores of each class to the chosen class and to probabilities, and scores that are sums of squared gaps.
 
 NumPy's reductions take 10 to 30 ns for each row of two or three values; these take about one.
@@ -18,9 +19,6 @@ real = cython.fused_type(cython.float, cython.double)
 
 def choose_largest(scores: cython.const[real][:, ::1], chosen: int64_t[::1]):
     """Write the index of the largest score of each row, among equals the lowest, to `chosen`."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    best: cython.Py_ssize_t
     with cython.nogil:
         if scores.shape[1] == 2:
             for i in range(scores.shape[0]):
@@ -35,9 +33,6 @@ def choose_largest(scores: cython.const[real][:, ::1], chosen: int64_t[::1]):
 
 def pair_shares(gaps: cython.const[real][::1], out: real[:, ::1]):
     """Write 1 / (1 + exp(z)) and 1 / (1 + exp(-z)) of each z, both to full precision, to the rows of `out`."""
-    i: cython.Py_ssize_t
-    tail: real
-    sign: real
     with cython.nogil:
         # Two loops: the first is vector code, the second writes pairs. exp(-|z|) cannot overflow.
         for i in range(gaps.shape[0]):
@@ -51,11 +46,7 @@ def pair_shares(gaps: cython.const[real][::1], out: real[:, ::1]):
 
 def share_rows(scores: cython.const[real][::1], k: cython.Py_ssize_t, out: real[::1]):
     """Write exp(score) of each of `k` classes over the sum of the row, for rows that lie one after another."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     n: cython.Py_ssize_t = scores.shape[0] // k
-    most: real
     total: real
     with cython.nogil:
         for i in range(n):
@@ -84,11 +75,6 @@ def score_gaps(
     out: cython.double[:, ::1],
 ):
     """Write offset_k - sum_j ((x_j - centre_kj) scale_kj)^2 of each row and class to `out`, in float64."""
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    gap: cython.double
     part = cython.declare(cython.double[8])
     whole: cython.Py_ssize_t = X.shape[1] - X.shape[1] % 8
     with cython.nogil:

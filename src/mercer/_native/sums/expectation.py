@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The E step of a mixture over a run of blocks: scores of features, responsibilities, and the features they weigh.
 
 The components' log densities are linear in features of a row: one, the row, and its squares or products of pairs. Two
@@ -24,7 +25,6 @@ def _multiply_rows(
     count: cython.Py_ssize_t,
     out: cython.double[::1],
 ) -> cython.void:
-    i: cython.Py_ssize_t
     for i in range(count):
         out[i] = first[i] * second[i]
 
@@ -43,9 +43,6 @@ def _fill_features(
     """Write the features of rows `start` to `start + count`: ones, columns less `shift`, and by `form` nothing (0), the
     sum of their squares (1), their squares (2), or the products of all pairs, the first not after the second (3).
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    other: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     place: cython.Py_ssize_t = d + 1
     for i in range(count):
@@ -80,8 +77,6 @@ def _find_largest(
     scores: cython.const[cython.double][:, ::1], count: cython.Py_ssize_t, most: cython.double[::1]
 ) -> cython.void:
     """Write the largest score of each row of the data, which is a column here."""
-    i: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     for i in range(count):
         # The largest score is taken off before exp: no overflow, and the sum is at least one.
         most[i] = scores[0, i]
@@ -101,8 +96,6 @@ def _share_softly(
     total: cython.double[::1],
 ) -> cython.double:
     """Turn scores into responsibilities times the rows' sizes; return the sum of size times log of summed exp."""
-    i: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     for i in range(count):
         total[i] = 0.0
     # The largest score is taken off first, so that no exponential overflows.
@@ -133,9 +126,6 @@ def _share_wholly(
     total: cython.double[::1],
 ) -> cython.double:
     """Assign each row to its best component (the first among equals); return the sum of size times the best score."""
-    i: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    share: cython.double
     for i in range(count):
         total[i] = size[i]
     for q in range(scores.shape[0]):
@@ -178,10 +168,7 @@ def expect_run(
     sums : (m, k, p), zero: per component the features weighed by responsibility and weight
     bounds : (m,), zero: the weighted sum of log(sum of exp(score)); when hard, of the largest score
     """
-    i: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
-    block: cython.Py_ssize_t
     with cython.nogil:
         while start < X.shape[0]:
             # t divides `unit`: a tile never crosses the end of a block.
@@ -212,10 +199,7 @@ def score_rows(
     out: cython.double[:, ::1],
 ):
     """Write the score of each row for each component to `out`, (n, k); the rest as in `expect_run`."""
-    i: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
     with cython.nogil:
         while start < X.shape[0]:
             count = min(features.shape[1], X.shape[0] - start)

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Sums over a run of blocks that need each row twice, for a score and for a gradient, while it is in the cache.
 
 Scores of several columns and their gradients are products by BLAS, a tile of rows at a time, in float64 whatever the
@@ -19,8 +20,6 @@ real = cython.fused_type(cython.float, cython.double)
 @cython.exceptval(check=False)
 def score(x: cython.const[real][::1], w: cython.const[cython.double][::1]) -> cython.double:
     """Return x . w over the length of x, by eight running sums added pairwise."""
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
     whole: cython.Py_ssize_t = x.shape[0] - x.shape[0] % 8
@@ -46,7 +45,6 @@ def add_rows(
 ) -> cython.void:
     """Add to `out` the sum of `count` rows, each times its factor; four at a time, to move `out` less often."""
     i: cython.Py_ssize_t = 0
-    j: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     # The additions of one entry keep the order of the rows, as if they were added one by one.
     while i + 4 <= count:
@@ -76,10 +74,6 @@ def meet_rows(
     residuals: cython.double[::1],
 ) -> cython.double:
     """Return the weighted sum of the losses of some rows, whose scores `residuals` become weighted slopes."""
-    first: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    run: cython.Py_ssize_t
     part = cython.declare(cython.double[8])
     # Runs of 64 rows on the stack, where no other pointer reaches them, so that loops over them vectorise.
     z = cython.declare(cython.double[64])
@@ -128,13 +122,9 @@ def row_run(
     residuals : (t,) scratch for a tile of rows; t divides `unit`
     sums : (m, d + 2), zero: the gradient by coefficients, by the intercept, and the sum of the losses
     """
-    i: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
-    block: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     tile: cython.Py_ssize_t = residuals.shape[0]
-    total: cython.double
     with cython.nogil:
         while start < X.shape[0]:
             # t divides `unit`: a tile never crosses the end of a block, and sums per block do not depend on who
@@ -182,8 +172,6 @@ def centre_tile(
     tile: cython.double[:, ::1],
 ) -> cython.void:
     """Copy rows, less `mean` unless it is empty, to the first lines of `tile`."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for i in range(count):
         if mean.shape[0] > 0:
             for j in range(X.shape[1]):
@@ -217,10 +205,7 @@ def softmax_run(
     sums : (m, k, d + 2), zero: per class the gradient by coefficients, by its intercept, and (in the first) the losses
     """
     i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
-    block: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     k: cython.Py_ssize_t = W.shape[0]
     size: cython.double = 1.0
@@ -285,14 +270,9 @@ def residual_run(
     tile, values : (t, d), (t, k) scratch; t divides `unit`
     sums : (m, k, d + 2), zero: per target the weighted sums of r (x - mean), of r, and of r^2
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
-    block: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     size: cython.double = 1.0
-    r: cython.double
     with cython.nogil:
         while start < X.shape[0]:
             block = start // unit

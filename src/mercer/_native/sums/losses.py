@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Losses of a block of scores: their weighted sum, with the scores overwritten by the weighted residuals."""
 
 import cython
@@ -20,11 +21,6 @@ def meet_rows(
     weight: cython.const[cython.double][::1],
 ) -> cython.double:
     """Return the weighted sum of the losses; scores become weighted slopes."""
-    first: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    count: cython.Py_ssize_t
-    whole: cython.Py_ssize_t
     weighted: cython.bint = weight.shape[0] > 0
     # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
@@ -69,7 +65,6 @@ def sum_rows(
 
     An empty `weight` means ones.
     """
-    total: cython.double
     with cython.nogil:
         total = meet_rows(loss, shape, scores, y, weight)
     return total

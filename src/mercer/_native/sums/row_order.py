@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Copies of rows that lie in Fortran order to C order, in less time than NumPy takes."""
 
 import cython
@@ -12,9 +13,6 @@ real = cython.fused_type(cython.float, cython.double)
 
 def copy_rows(columns: cython.const[real][:, ::1], first: cython.Py_ssize_t, rows: real[:, ::1]):
     """Write rows `first` and following of the table whose columns are given, (d, n), to `rows` (m, d)."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    start: cython.Py_ssize_t
     n: cython.Py_ssize_t = rows.shape[0] - rows.shape[0] % 8
     d: cython.Py_ssize_t = rows.shape[1] - rows.shape[1] % 4
     with cython.nogil:

@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Products of sparse rows with a few dense columns, and of their transpose.
 
 The sums of a row stay in registers, up to sixteen columns at a time, while its stored entries are read in order: the
@@ -21,8 +22,6 @@ def multiply_four(
     out: cython.double[::1],
 ) -> cython.void:
     """Write the products of one row with the columns `first` to `first` + 3 of `right`."""
-    lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     value: cython.double
     sums = cython.declare(cython.double[4])
     for lane in range(4):
@@ -46,8 +45,6 @@ def multiply_sixteen(
     out: cython.double[::1],
 ) -> cython.void:
     """Write the products of one row with the columns `first` to `first` + 15 of `right`."""
-    lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     value: cython.double
     sums = cython.declare(cython.double[16])
     for lane in range(16):
@@ -69,10 +66,8 @@ def multiply_rows(
 ) -> None:
     """Write X B to `out` (n, k) for CSR rows X and `right` B (d, k), k at least 4."""
     k: cython.Py_ssize_t = right.shape[1]
-    row: cython.Py_ssize_t
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
-    first: cython.Py_ssize_t
     with cython.nogil:
         for row in range(out.shape[0]):
             start, stop = pointers[row], pointers[row + 1]
@@ -101,8 +96,6 @@ def add_sixteen(
     out: cython.double[:, ::1],
 ) -> cython.void:
     """Add each stored value of one row times the entries `first` to `last` - 1 of `left` to `out`, `last` - 16 on."""
-    lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     column: cython.Py_ssize_t
     value: cython.double
     given = cython.declare(cython.double[16])
@@ -127,8 +120,6 @@ def add_four(
     out: cython.double[:, ::1],
 ) -> cython.void:
     """Add each stored value of one row times the entries `first` to `last` - 1 of `left` to `out`, `last` - 4 on."""
-    lane: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     column: cython.Py_ssize_t
     value: cython.double
     given = cython.declare(cython.double[4])
@@ -150,11 +141,8 @@ def add_transposed_product(
 ) -> None:
     """Add X^T A to `out` (d, k) for CSR rows X with finite values and `left` A (n, k), k at least 4."""
     k: cython.Py_ssize_t = left.shape[1]
-    row: cython.Py_ssize_t
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
     with cython.nogil:
         for row in range(left.shape[0]):
             start, stop = pointers[row], pointers[row + 1]
@@ -179,10 +167,8 @@ def add_deviations(
     counted: cython.double[::1],
 ) -> None:
     """Add weight (x - mean)^2 of each stored entry to `squares` (d,) at its column, and its weight to `counted`."""
-    row: cython.Py_ssize_t
     place: cython.Py_ssize_t
     column: cython.Py_ssize_t
-    gap: cython.double
     with cython.nogil:
         for row in range(weights.shape[0]):
             for place in range(pointers[row], pointers[row + 1]):

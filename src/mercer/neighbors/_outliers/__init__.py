@@ -1,1 +1,0 @@
-"""Outliers as rows whose surroundings are emptier than those of their neighbours."""
