@@ -19,6 +19,9 @@ CLASS_SWAP = re.compile(r"\.__class__\s*=[^=]")
 GENERATORS = {"default_rng", "RandomState", "Generator"}
 # What numpy.random has besides functions that draw from the one generator of the process.
 OWN_STATE = {*GENERATORS, "SeedSequence", "BitGenerator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+# The first line of a function in a definition file, and its name and arguments.
+DEFINITION = re.compile(r"cdef (?:inline )?[^=#]*\w\([^=]*$")
+SIGNATURE = re.compile(r"(\w+)\(([^)]*)\)")
 PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
 
 
@@ -37,6 +40,29 @@ def list_breaches(path):
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from list_function_breaches(node, place)
+
+
+def list_definition_breaches(path):
+    """Yield a sentence for each function of a definition file of Cython that is too long or takes too many arguments.
+
+    Functions that begin with an underscore may have the arguments of what they wrap, such as the 13 of a BLAS product.
+    """
+    place = path.relative_to(ROOT)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    starts = [number for number, line in enumerate(lines) if DEFINITION.match(line)]
+    for start, end in zip(starts, [*starts[1:], len(lines)]):
+        text = "\n".join(lines[start:end])
+        name, arguments = SIGNATURE.search(text).groups()
+        length = len(text.partition(":\n")[2].strip().splitlines())
+        if length > LONGEST_BODY:
+            yield f"{place}:{start + 1}: {name} has at most {LONGEST_BODY} lines; got {length}. Split it by subject."
+        # A memory view such as double[:, ::1] holds commas of its own.
+        count = len(re.sub(r"\[[^\]]*\]", "", arguments).split(","))
+        if count > MOST_NATIVE_ARGUMENTS and not name.startswith("_"):
+            yield (
+                f"{place}:{start + 1}: a native function takes at most {MOST_NATIVE_ARGUMENTS} arguments; got "
+                f"{count} in {name}. Group arrays that travel together in a record."
+            )
 
 
 def list_shared_draws(tree, place):
@@ -86,10 +112,13 @@ def describe_sizes():
 def main():
     files = sorted((ROOT / "src").rglob("*.py"))
     breaches = [sentence for path in files for sentence in list_breaches(path.resolve())]
+    definitions = [path for path in sorted((ROOT / "src").rglob("*.pxd")) if not path.is_symlink()]
+    breaches += [sentence for path in definitions for sentence in list_definition_breaches(path)]
     tests = sorted(path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
     for path in tests:
         breaches += list_shared_draws(ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT))
-    print("\n".join(breaches) or f"The house rules hold in {len(files) + len(tests)} files. {describe_sizes()}")
+    n_files = len(files) + len(definitions) + len(tests)
+    print("\n".join(breaches) or f"The house rules hold in {n_files} files. {describe_sizes()}")
     return int(bool(breaches))
 
 

@@ -71,6 +71,23 @@ def test_long_functions_and_long_lists_of_arguments_are_found(lines, names, word
     assert sentences == [] if words is None else words in sentences[0]
 
 
+def test_functions_of_definition_files_are_measured_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(house_rules, "ROOT", tmp_path)
+    path = tmp_path / "steps.pxd"
+    wide = ", ".join(f"const double[:, ::1] x{number}" for number in range(13))
+    path.write_text(
+        f"cdef inline void add({wide}) noexcept nogil:\n    pass\n\n"
+        f"cdef inline void _gemm({wide}) noexcept nogil:\n    pass\n\n"
+        "cdef inline double long(const double[::1] x,\n                        double[::1] out) noexcept nogil:\n"
+        + "    out[0] = x[0]\n"
+        * 61
+    )
+    sentences = [*house_rules.list_definition_breaches(path)]
+    assert len(sentences) == 2
+    assert "steps.pxd:1: a native function takes at most 12 arguments; got 13 in add" in sentences[0]
+    assert "steps.pxd:7: long has at most 60 lines; got 61" in sentences[1]
+
+
 def test_long_files_and_full_folders_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(house_rules, "ROOT", tmp_path)
     folder = tmp_path / "src" / "room"
