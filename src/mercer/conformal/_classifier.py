@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
 from mercer._base.folds import FOLDS, splits
-from mercer._base.parameter import Boolean, Choice, Function, HasFit, Integer, Nothing, Real, Seed, parameter
+from mercer._base.parameter import Boolean, Choice, Function, HasFit, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import (
@@ -143,6 +143,10 @@ class ConformalClassifier(ClassifierMixin, Estimator):
         "fit (covariate shift). For ``method='split'``.",
     )
     random_state: Any = parameter(Seed(), default=None, doc="The seed of the rows kept apart.")
+
+    estimators_: Any = attribute()
+    groups_: Any = attribute()
+    shift_: Any = attribute()
 
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -372,7 +376,8 @@ class ConformalClassifier(ClassifierMixin, Estimator):
     def _rank(self, X: Any, level: float) -> np.ndarray:
         """Return which classes have a score that is among the ranks allowed, each copy beside its own rows."""
         k = len(self.classes_)
-        above = totals = 0.0
+        above: Any = 0.0
+        totals: Any = 0.0
         for number, member in enumerate(self.estimators_):
             scores = self._score(_find_shares(member, X))
             mine = self.fold_ == number

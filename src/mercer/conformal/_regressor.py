@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.folds import FOLDS, splits
-from mercer._base.parameter import Choice, Function, HasFit, Integer, Nothing, Real, Seed, parameter
+from mercer._base.parameter import Choice, Function, HasFit, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import (
@@ -163,6 +163,14 @@ class ConformalRegressor(RegressorMixin, Estimator):
     random_state: Any = parameter(
         Seed(), default=None, doc="The seed of the rows kept apart, and of bootstrap samples."
     )
+
+    estimator_: Any = attribute()
+    estimators_: Any = attribute()
+    groups_: Any = attribute()
+    shift_: Any = attribute()
+    _seen: Any = attribute()
+    _rows: Any = attribute()
+    _targets: Any = attribute()
 
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {

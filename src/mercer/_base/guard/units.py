@@ -33,7 +33,8 @@ _BY_DEPENDENCE: dict[tuple[str, ...], str] = {
     (_COLUMNS, _PLACE): """
         BernoulliMixture KernelKMeans KernelSelfOrganizingMap MDS NMF SVDD TruncatedSVD""",
     (_COLUMNS, _SCALE): """
-        QuadraticDiscriminantAnalysis ClusterOutlier DBSCAN DENCLUE DecisionClassifier GMMHMM GaussianHMM
+        QuadraticDiscriminantAnalysis ClusterOutlier ConformalClassifier ConformalRegressor DBSCAN DENCLUE
+        DecisionClassifier GMMHMM GaussianHMM
         GaussianProcessClassifier GaussianProcessRegressor GeneralizedLinearEstimator KernelCCA KernelDensity
         LogisticRegression LogisticRegressionCV ModelAveragingClassifier NeighborhoodComponentsAnalysis Nystroem
         OneClassSVM QuantileRegressor RadiusNeighborsClassifier RadiusNeighborsRegressor RadiusNeighborsTransformer
