@@ -220,7 +220,7 @@ def test_after_names_a_parameter_that_precedes():
             name: str = parameter(Choice("a"), default="a", after="nothing")
 
 
-def test_the_parameters_of_a_docstring_come_from_the_declarations_and_precede_its_attributes():
+def test_the_parameters_of_a_docstring_come_from_the_declarations_and_its_attributes_end_with_the_record_of_the_fit():
     assert inspect.getdoc(Described).splitlines() == [
         "A model with texts.",
         "",
@@ -241,6 +241,10 @@ def test_the_parameters_of_a_docstring_come_from_the_declarations_and_precede_it
         "----------",
         "centre_ : float",
         "    The centre.",
+        "history_, converged_, n_iter_, certificate_",
+        "    How the fit went.",
+        "n_features_in_, feature_names_in_",
+        "    Number and names of the columns.",
     ]
 
 

@@ -118,6 +118,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
         How far from the optimum the answer can be.
     """
 
+    _stores_record: ClassVar[bool] = True
     # Laws this class is exempt from, each with its reason; the law suite fails an exemption that is not needed.
     _law_exceptions: ClassVar[dict[str, str]] = {}
     # The scikit-learn estimator checks this class is exempt from, each with its reason.

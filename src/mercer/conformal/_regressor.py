@@ -58,8 +58,6 @@ class ConformalRegressor(RegressorMixin, Estimator):
         What `condition` and `likelihood_ratio` say of them.
     history_, converged_, n_iter_, certificate_
         One step, whose objective is the mean score. The estimator's own are in ``estimator_``.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -293,8 +293,6 @@ class EmpiricalCovariance(CovarianceEstimator):
         The largest of them over the smallest; infinite where the rank is not full.
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of the rows.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -60,8 +60,6 @@ class MinCovDet(CovarianceEstimator):
         Steps with the least logarithm of the determinant so far as objective.
     certificate_ : Certificate
         ``"fixed point"``: how much one more C-step would lower the logarithm of the determinant.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        How the fit went; number and names of the columns.
 
     Notes
     -----

@@ -24,8 +24,6 @@ class ShrunkCovariance(CovarianceEstimator):
         Mean, covariance, its inverse (None where it has none), rank and condition; see :class:`EmpiricalCovariance`.
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of the rows.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----
@@ -73,8 +71,6 @@ class LedoitWolf(CovarianceEstimator):
         The share of the identity, in [0, 1].
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of the rows.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----
@@ -129,8 +125,6 @@ class OAS(CovarianceEstimator):
         The share of the identity, in [0, 1].
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of the rows.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -98,8 +98,6 @@ class CCA(LatentRegressor):
     certificate_ : Certificate
         ``"residual"`` of the generalised eigenproblem S_xy b = r S_xx a, S_yx a = r S_yy b, and the largest correlation
         between variates of different pairs.
-    converged_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -70,8 +70,6 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         ``objective``, the sum of the correlations.
     certificate_ : Certificate
         ``"residual"`` of the generalised eigenproblem.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -62,8 +62,6 @@ class PLSRegression(_Deflating):
         Per component: ``objective``, the share of the squares of Y that is explained so far.
     certificate_ : Certificate
         ``"residual"`` of the pairs as singular vectors.
-    converged_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----
@@ -147,8 +145,6 @@ class PLSCanonical(_Deflating):
         Per component: ``objective``, the sum of the covariances so far.
     certificate_ : Certificate
         ``"residual"`` of the pairs as singular vectors.
-    converged_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -36,8 +36,6 @@ class PLSSVD(LatentTransformer):
         ``objective``, the sum of the covariances.
     certificate_ : Certificate
         ``"residual"`` of the singular vectors.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -41,8 +41,6 @@ class DecisionClassifier(ClassifierMixin, Estimator):
     history_, converged_, n_iter_, certificate_
         One step, whose objective is the risk of the best action without looking at a row. The estimator's own are in
         ``estimator_``.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

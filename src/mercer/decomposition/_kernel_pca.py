@@ -71,8 +71,6 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Per round: ``objective``, the sum of the eigenvalues found.
     certificate_ : Certificate
         ``"residual"`` of the eigenvectors.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -140,8 +140,6 @@ class ClassConditionalClassifier(JointScores, Estimator):
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of rows and labels, of a thousand rows of
         each class at most.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

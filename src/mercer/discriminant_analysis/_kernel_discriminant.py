@@ -66,8 +66,6 @@ class KernelDiscriminantAnalysis(
         The rows.
     kernel_ : Kernel
         The kernel used.
-    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

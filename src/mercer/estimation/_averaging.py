@@ -142,8 +142,6 @@ class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
         P(M_i | D); they sum to one.
     history_, converged_, n_iter_, certificate_
         One step: the objective is the log-evidence of the whole committee.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----
@@ -230,8 +228,6 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         P(M_i | D); they sum to one.
     history_, converged_, n_iter_, certificate_
         One step: the objective is the log-evidence of the whole committee.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -5,8 +5,6 @@ SHARED = {
         Log-likelihood plus log prior of the fitted model.
     dead_states_ : ndarray of int
         States that explain no step.
-    n_features_in_, feature_names_in_, n_iter_, converged_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
     certificate_ : Certificate

@@ -54,8 +54,6 @@ class Nystroem(KernelChoice, FeatureMap):
         The kernel used.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

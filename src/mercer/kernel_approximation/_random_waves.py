@@ -89,8 +89,6 @@ class RBFSampler(FeatureMap):
     gamma_ : float
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -55,8 +55,6 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
         What minimised.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; the certificate is the ``"duality gap"``.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -52,8 +52,6 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
     history_, converged_, n_iter_, certificate_
         One step of the closed forms, one a pass of 'falkon'; the certificate is the relative ``"residual"``, with
         'falkon' the ``"preconditioned residual"``.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -53,8 +53,6 @@ class KernelRidgeCV(KernelRidge):
         The prediction for each row by the model of all others, with the penalty chosen.
     dual_coef_, X_fit_, intercept_, kernel_, solver_used_
         As in :class:`KernelRidge`.
-    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -28,8 +28,6 @@ class RegularizationNetwork(KernelRidge):
         Half of c^T G c: the penalty of the solution.
     X_fit_, intercept_, kernel_, solver_used_
         As in :class:`KernelRidge`.
-    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

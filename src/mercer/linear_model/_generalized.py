@@ -64,8 +64,6 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
         How the fit went. The certificate is a duality gap wherever the penalty allows for one: J is at most that far
         above its minimum. Elsewhere (no penalty, bounds without end, a sum of penalties, powers below one) it says how
         far the optimality conditions are from holding; for powers below one these are those of a local minimum.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
 
     Notes
     -----

@@ -41,8 +41,6 @@ class HuberRegressor(SingleTarget, LinearRegressor):
     history_, converged_, certificate_
         How the fit went. The certificate is a duality gap: J is at most that far above its minimum. Without a penalty
         it is the gradient.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
 
     Notes
     -----

@@ -45,8 +45,6 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     history_, converged_, certificate_
         How the fit went. The certificate is a duality gap: J is at most that far above its minimum. Without a penalty
         it says how far the optimality conditions are from holding.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
 
     Notes
     -----

@@ -29,10 +29,6 @@ SHARED = {
         "irls" for Newton steps, "fista" for gradients.
     n_iter_ : int
         Steps taken.
-    history_, converged_, certificate_
-        How the fit went.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
 
     Notes
     -----

@@ -59,8 +59,6 @@ class Isomap(EigenMap):
         ``objective``, the reconstruction error.
     certificate_ : Certificate
         ``"residual"`` of the eigenvectors.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

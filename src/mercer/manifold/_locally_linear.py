@@ -45,8 +45,6 @@ class LocallyLinearEmbedding(EigenMap):
         ``objective``, the reconstruction error.
     certificate_ : Certificate
         ``"residual"`` of the eigenvectors.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

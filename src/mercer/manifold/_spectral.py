@@ -59,8 +59,6 @@ class SpectralEmbedding(EigenMap):
         ``objective``, the sum of the eigenvalues.
     certificate_ : Certificate
         ``"residual"`` of the eigenvectors.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -174,8 +174,6 @@ class BernoulliMixture(MixtureModel):
         Its iterations.
     lower_bound_ : float
         The objective of the fitted components, per unit of weight.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
     certificate_ : Certificate

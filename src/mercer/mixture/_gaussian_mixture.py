@@ -95,8 +95,6 @@ class GaussianMixture(MixtureModel):
         One, and one for each ``partial_fit`` since.
     collapsed_ : ndarray of int
         Components with a variance at the floor, in some direction in which the rows have more.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Of the run that was kept, per iteration: ``objective`` (``lower_bounds_``), ``change``, ``seconds`` since the
         start of the fit, ``restart`` (which run it was).

@@ -57,8 +57,6 @@ class GaussianNB(NaiveBayes):
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of rows and labels.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -37,8 +37,6 @@ class MultinomialNB(DiscreteNB):
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean log-likelihood of rows and labels, up to the multinomial
         coefficients.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----
@@ -134,8 +132,6 @@ class ComplementNB(DiscreteNB):
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean score of the rows' own classes.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

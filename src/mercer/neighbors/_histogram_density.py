@@ -64,8 +64,6 @@ class HistogramDensity(Estimator):
         The bins of each cell that has rows.
     weights_ : ndarray of shape (m,)
         The weight of its rows.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         One step, whose objective is the mean log-density of the rows.
 

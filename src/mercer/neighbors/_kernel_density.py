@@ -56,8 +56,6 @@ class KernelDensity(LimitedEstimator):
         The lattice, where one is used.
     algorithm_used_ : str
         ``'tree'``, ``'grid'`` or ``'brute'``.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Of a search, per bandwidth tried: ``objective`` (the best mean log-likelihood of rows left out so far),
         ``bandwidth``, ``score``, ``seconds``. Where the bandwidth is given, one step of objective 0.

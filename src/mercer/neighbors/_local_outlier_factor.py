@@ -150,8 +150,6 @@ class LocalOutlierFactor(Detector, NearestQueries):
         The metric under its plainest name, its parameters, and the number of rows of the fit.
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean factor.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -65,8 +65,6 @@ class NearestCentroid(JointScores, ClassModel):
     history_, converged_, n_iter_, certificate_
         How the fit went: one step, whose objective is the mean squared distance of rows from the centres of their
         classes, before shrinking.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -36,8 +36,6 @@ class KNeighborsOutlier(OutlierDetector):
         Their scores; no row is its own neighbour there.
     offset_ : float
         The threshold: rows with lower scores are outliers.
-    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
-        How the fit went; number and names of the columns.
 
     Notes
     -----

@@ -35,8 +35,6 @@ class ReconstructionOutlier(OutlierDetector):
         Scores of the rows of the fit.
     offset_ : float
         The threshold: rows with lower scores are outliers.
-    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
-        How the fit went; number and names of the columns.
 
     Notes
     -----

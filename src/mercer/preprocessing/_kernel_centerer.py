@@ -69,8 +69,6 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         The training rows; None where kernels were given.
     kernel_ : Kernel
         The kernel used.
-    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

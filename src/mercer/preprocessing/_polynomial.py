@@ -40,8 +40,6 @@ class PolynomialBasis(Basis):
         The degree of each column in each term.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -29,8 +29,6 @@ class RadialBasis(Basis):
         The range of each column.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; those of k-means are not kept.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

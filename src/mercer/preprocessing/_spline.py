@@ -29,8 +29,6 @@ class SplineBasis(Basis):
         The range of each column.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

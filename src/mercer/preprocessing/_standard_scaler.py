@@ -107,8 +107,6 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
         Weight of the rows seen; for each column where entries are missing.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

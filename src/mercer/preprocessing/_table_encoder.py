@@ -57,8 +57,6 @@ class TableEncoder(Basis):
         Whether the output is a CSR matrix.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -41,8 +41,6 @@ class LinearSVC(LinearDecision, LinearMachine):
         Steps.
     history_, converged_, certificate_
         The objective is the mean form, divided by C and the sum of weights; the certificate is its duality gap.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Notes
     -----

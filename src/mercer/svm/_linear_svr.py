@@ -32,8 +32,6 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         Steps.
     history_, converged_, certificate_
         The objective is the mean form, divided by C and the sum of weights; the certificate is its duality gap.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Notes
     -----

@@ -57,8 +57,6 @@ class SVC(MachineClassifier):
         By step: ``objective`` (dual, to be minimised), ``violation``, ``gap``, ``n_support``, ``pair_steps``.
     converged_, certificate_
         The certificate is the duality gap, summed over machines.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
 
     Notes
     -----

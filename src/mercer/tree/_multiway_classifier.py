@@ -43,8 +43,6 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         The labels, and how many there are.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Weighted gains of the splits of each column, as shares; columns with many categories are favoured.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         One step, whose objective is the impurity left in the leaves. There is no certificate: the search is greedy.
 

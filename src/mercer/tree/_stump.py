@@ -44,8 +44,6 @@ class DecisionStump(ClassifierMixin, Estimator):
         The stump in the arrays of a tree of depth one.
     feature_importances_ : ndarray of shape (n_features_in_,)
         One for the column, zero for others.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         One step, whose objective is the impurity after the split; the certificate is the difference to the least one,
         zero, since the search is exhaustive.

@@ -22,7 +22,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, overload
 
-from mercer._base.parameter.documentation import SHARED, add_parameters, describe_default, describe_parameter
+from mercer._base.parameter.documentation import (
+    SHARED,
+    add_attributes,
+    add_parameters,
+    describe_default,
+    describe_parameter,
+)
 from mercer._base.parameter.method_documentation import complete_methods
 from mercer._base.parameter.rules import Rule, are_plain_values
 from mercer._base.scikit_learn import CLONED, NamedParameters, list_parameters
@@ -99,6 +105,8 @@ class Declared:
     _declared: ClassVar[dict[str, _Parameter | None]] = {}
     # Texts of inherited parameters that mean something else here.
     _documents: ClassVar[dict[str, str]] = {}
+    # Whether fits store their record (``history_`` and so on), and the docstring says so.
+    _stores_record: ClassVar[bool] = False
     # The rule of each constructor parameter, in the order of the signature.
     _parameters: ClassVar[dict[str, Rule]] = {}
 
@@ -111,6 +119,8 @@ class Declared:
             # None where Python was started with -OO.
             if (doc := vars(cls).get("__doc__")) is not None:
                 cls.__doc__ = add_parameters(doc, _describe_parameters(cls, parameters))
+        if (doc := vars(cls).get("__doc__")) is not None and cls._stores_record:
+            cls.__doc__ = add_attributes(doc)
         complete_methods(cls)
 
 

@@ -10,6 +10,9 @@ SHARED = {
     "random_state": "The seed.",
     "verbose": "Whether to print a line for each step.",
 }
+# Attributes that every fit stores, for docstrings that do not say more about them.
+_RECORD = ("history_", "converged_", "n_iter_", "certificate_")
+_COLUMNS = ("n_features_in_", "feature_names_in_")
 # Columns of a text, without the indentation of its class.
 _WIDTH = 116
 
@@ -30,6 +33,23 @@ def add_parameters(doc: str, entries: Iterable[list[str]]) -> str:
     if place == len(doc):
         return f"{doc.rstrip()}\n\n{section}"
     return f"{doc[:place]}{section}\n{doc[place:]}"
+
+
+def add_attributes(doc: str) -> str:
+    """Return a docstring whose section of attributes, if it has one, names those that every fit stores."""
+    heading = doc.find("Attributes\n")
+    begin = doc.find("\n", doc.find("---", heading)) + 1
+    if heading < 0 or begin <= 0:
+        return doc
+    indent = doc[doc.rfind("\n", 0, heading) + 1 : heading]
+    next_place, _ = _find_first_section(doc[begin - 1 :])
+    end = begin - 1 + next_place
+    section = doc[begin:end].strip("\n").rstrip()
+    for names, text in ((_RECORD, "How the fit went."), (_COLUMNS, "Number and names of the columns.")):
+        if missing := [name for name in names if name not in section]:
+            section += "\n" * bool(section) + f"{indent}{', '.join(missing)}\n{indent}    {text}"
+    rest = doc[end:]
+    return f"{doc[:begin]}{section}\n" + (f"\n{rest}" if rest.strip() else indent)
 
 
 def _find_first_section(doc: str) -> tuple[int, str]:

@@ -50,8 +50,6 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
         How the fit went: a step per move, or one; the objective is the criterion.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -50,8 +50,6 @@ class BayesNetLearner(Estimator):
     history_, converged_, n_iter_, certificate_
         How the fit went: a step per move or iteration. The objective is the best score so far, or the mean
         log-likelihood if the structure is given; where values are missing, iterations of EM follow those of the search.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -105,8 +105,6 @@ class GrowingKMeans(CentreModel):
         E at the end.
     n_iter_ : int
         Iterations in all.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per iteration: ``objective`` (E of the centres it began with), ``n_clusters``, ``seconds``.
     converged_ : bool

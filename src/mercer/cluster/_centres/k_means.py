@@ -42,8 +42,6 @@ class KMeans(CentreModel):
         E at the end.
     n_iter_ : int
         Iterations of the run that was kept.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Of the run that was kept, per iteration: ``objective`` (E of the centres it began with), ``seconds`` since the
         start of the fit, ``shift`` (by which the centres moved), ``restart`` (which run it was).

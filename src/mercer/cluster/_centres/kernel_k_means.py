@@ -46,8 +46,6 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
     training_rows_ : ndarray of shape (n, d) or None
         The rows, which predictions take kernels with; None where kernels were given.
     training_weight_ : ndarray of shape (n,)
-    n_iter_, n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per iteration: ``objective``, ``restart``, ``moving`` (the share that changed clusters), ``seconds``.
     converged_ : bool

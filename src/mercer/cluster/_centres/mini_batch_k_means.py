@@ -49,8 +49,6 @@ class MiniBatchKMeans(CentreModel):
         Passes over the data that the batches add up to.
     n_steps_ : int
         Batches.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per batch: ``objective`` (cost per row before the step), ``smoothed``, ``seconds``.
     converged_ : bool

@@ -195,8 +195,6 @@ class SoftKMeans(CentreModel):
         Where the first split is.
     n_iter_ : int
         Iterations of all levels.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per iteration: ``objective`` (the free energy, a row), ``beta``, ``shift``, ``seconds``.
     converged_ : bool

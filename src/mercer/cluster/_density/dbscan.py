@@ -65,8 +65,6 @@ class DBSCAN(ClusterMixin, Estimator):
         A copy of the core rows.
     search_used_ : str
         ``'grid'``, ``'kd_tree'``, ``'ball_tree'``, ``'brute'`` or ``'precomputed'``.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         One step: ``objective``, the number of rows that are noise, ``seconds``, ``n_clusters``.
     converged_, n_iter_ : bool, int

@@ -41,8 +41,6 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
         The logarithm of f at each row.
     bandwidth_, xi_ : float
         What was used.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per step: ``objective`` (mean log density of where the rows were before it), ``seconds``, ``moving`` (rows that
         go on).

@@ -102,8 +102,6 @@ class HDBSCAN(ClusterMixin, Estimator):
     core_distances_ : ndarray of shape (n_finite,)
     search_used_ : str
         ``'boruvka'``, ``'prim'`` or ``'graph'``.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         One step: ``objective``, the weight of the spanning tree, and ``seconds``.
     converged_, n_iter_ : bool, int

@@ -109,8 +109,6 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     exemplars_, sizes_ : ndarray
         What ``predict`` measures from: the means of the clusters for Ward's, centroid and median linkage, the rows of
         the fit for others; and how many rows each cluster has.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per step: ``objective`` (clusters left), ``height`` (the greatest so far), ``seconds``.
     converged_ : bool

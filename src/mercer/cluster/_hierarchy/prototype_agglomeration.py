@@ -46,8 +46,6 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     labels_ : ndarray of shape (n,)
         Clusters, numbered in the order of their first rows.
     n_clusters_ : int
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         Of k-means: the inertia of the prototypes, and how far one more iteration would move them.
 

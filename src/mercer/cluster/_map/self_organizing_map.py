@@ -53,8 +53,6 @@ class SelfOrganizingMap(CentreModel):
         Weighted sum of squared distances to the winners.
     n_iter_ : int
         Epochs.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per epoch: ``objective`` (the inertia), ``sigma``, ``seconds``, and ``shift`` or ``learning_rate``.
     converged_ : bool

@@ -44,8 +44,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         T at the end.
     n_iter_ : int
         Passes (``'pam'``: swaps looked for, ``'clara'``: samples).
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per pass: ``objective`` (T), ``idle`` (candidates in a row that did not help), ``seconds``.
     converged_ : bool

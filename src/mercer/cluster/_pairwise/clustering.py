@@ -53,8 +53,6 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
     training_rows_ : ndarray of shape (n, d) or None
         The rows, which predictions measure distances to; None where distances were given.
     training_weight_ : ndarray of shape (n,)
-    n_iter_, n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Per iteration: ``objective`` (the free energy E - H / beta; E itself for simulated annealing), ``beta``,
         ``energy``, ``seconds``; ``n_distinct``, how many clusters differ, or ``accepted``.

@@ -35,8 +35,6 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         The labels, and their number.
     oob_score_, oob_decision_function_ : float, ndarray of shape (n_samples, n_classes)
         Accuracy and mean probabilities from the members that did not see a row; NaN where all did.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         A step for every eight members; the objective is the number of members. There is no certificate.
 
@@ -166,8 +164,6 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
         The rows and the columns that each member was fitted to.
     oob_score_, oob_prediction_ : float, ndarray of shape (n_samples,)
         Coefficient of determination and mean predictions from the members that did not see a row; zero where all did.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         A step for every eight members; the objective is the number of members. There is no certificate.
 

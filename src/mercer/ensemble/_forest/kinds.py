@@ -27,8 +27,6 @@ _HISTORY = """estimators_samples_ : list of ndarray
     history_ : dict of ndarray
         For each tree: ``objective``, the mean impurity of its leaves, ``nodes``, and with `oob_score` ``oob_error``,
         one minus the score of the trees so far.
-    converged_, n_iter_, certificate_
-        How the fit went.
     n_features_in_, feature_names_in_
         Number and names of the columns."""
 

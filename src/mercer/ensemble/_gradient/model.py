@@ -41,8 +41,6 @@ _ATTRIBUTES = """n_estimators_, n_trees_per_iteration_, max_features_ : int
         The last of `oob_scores_`.
     feature_importances_ : ndarray of shape (n_features,)
         The share of each feature in the gain of all splits.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
     history_ : dict of ndarray
         After each round: ``objective``, the mean loss of all training rows, and ``seconds``.
     converged_ : bool

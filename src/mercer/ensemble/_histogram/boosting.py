@@ -61,8 +61,6 @@ _ATTRIBUTES_AND_NOTES = r"""n_iter_ : int
         The share of each column in the gain of all splits.
     budget_trials_ : list of dict
         With a budget: the parameters of each trial, and its score on the rows held out.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         After each round: ``objective``, the mean loss of the training rows, ``seconds``, ``validation_score``.
     converged_ : bool

@@ -56,10 +56,6 @@ class IsolationForest(Detector, Estimator):
         The columns that each tree may split, and the rows that were drawn for it.
     history_ : dict of ndarray
         For each batch of trees ``objective``, the mean path of the sampled rows, and ``trees``, the number so far.
-    converged_, n_iter_, certificate_
-        How the fit went.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

@@ -57,8 +57,6 @@ class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
     stopped_by_ : str
         ``'rounds'``, ``'perfect'`` (a member made no error), ``'chance'`` (the next was no better than chance),
         ``'validation'``, ``'overflow'``, or what ended the fit from outside.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         A step for each round: ``objective``, the exponential loss, a bound on the training error; ``error`` and
         ``member_weight``; ``validation_loss`` where validation rows are given.

@@ -113,8 +113,6 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
         Their weights, and :math:`\epsilon`.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The members' importances, averaged with their weights.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         A step for each round: ``objective`` is :math:`\epsilon`, which need not fall. There is no certificate.
 

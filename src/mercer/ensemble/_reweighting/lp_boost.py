@@ -196,8 +196,6 @@ class LPBoostClassifier(BoostedVotes, LimitedEstimator):
         The labels, and their number.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Shares of the columns in the vote.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         A step for each program: ``objective``, which rises, and ``gap``.
     converged_, n_iter_, certificate_ :

@@ -33,8 +33,6 @@ class RegularizedAdaBoost(AdaBoostClassifier):
         :math:`\zeta`, the influence of the training rows over all rounds; its mean, weighted as the rows are, is one.
     stopped_by_ : str
         Why boosting ended.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         A step for each round; ``objective`` is the exponential loss of the soft margins.
 

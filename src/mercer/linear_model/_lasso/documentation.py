@@ -22,10 +22,6 @@ _DUAL_GAP_TO_NOTES = r"""dual_gap_ : float
     history_, converged_, certificate_
         How the fit went; see the tour. A step is a penalty, its objective the mean error over the folds; the
         certificate is the duality gap of the model at ``alpha_``, and ``converged_`` covers the folds as well.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they have names.
 
     Notes
     -----

@@ -22,10 +22,6 @@ class Lasso(DescentRegressor):
     %(coef_to_solver_used)s
     history_, converged_, certificate_
         How the fit went; see the tour. The certificate is the duality gap, summed over targets.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they have names.
 
     Notes
     -----

@@ -50,8 +50,6 @@ class ARDRegression(LinearRegressor):
     history_, converged_, certificate_
         How the fit went; the objective is minus the log evidence. The certificate is the largest derivative of the log
         evidence by the logarithm of a precision.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

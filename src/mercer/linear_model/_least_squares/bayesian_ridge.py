@@ -56,8 +56,6 @@ class BayesianRidge(LinearRegressor):
     history_, converged_, certificate_
         How the fit went: the log evidence never falls. The certificate is its largest derivative by log alpha and log
         lambda; the evidence need not be concave, so another stationary point may lie higher.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

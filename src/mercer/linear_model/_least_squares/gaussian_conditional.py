@@ -68,8 +68,6 @@ class GaussianConditionalRegressor(LinearRegressor):
         Total weight of the rows, of all batches.
     history_, converged_, n_iter_, certificate_
         How the fit went. The certificate is the norm of the gradient of least squares over |X| |y|.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

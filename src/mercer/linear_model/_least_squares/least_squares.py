@@ -72,10 +72,6 @@ class LinearRegression(Inferring, RunningRegressor):
     history_, converged_, n_iter_, certificate_
         How the fit went; see the tour. The certificate is the norm of the gradient (with ``positive``, the violation
         of the optimality conditions) over |X| |y|.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they have names.
 
     Notes
     -----

@@ -67,10 +67,6 @@ class Ridge(Inferring, RunningRegressor):
     history_, converged_, certificate_
         How the fit went; see the tour. The certificate is the norm g of the gradient X^T W r - alpha c (with
         ``positive``, the violation of the optimality conditions) over |X| |y|; g^2 / alpha is the duality gap.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they have names.
 
     Notes
     -----

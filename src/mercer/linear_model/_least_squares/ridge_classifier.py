@@ -42,8 +42,6 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
         The solver in scikit-learn's words, and the method that gave the answer.
     history_, converged_, certificate_
         How the fit went; as for :class:`Ridge`.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----
@@ -163,8 +161,6 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
         ``"eigen scatter"`` or ``"eigen gram"``.
     history_, converged_, n_iter_, certificate_
         How the fit went; as for :class:`RidgeCV`.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

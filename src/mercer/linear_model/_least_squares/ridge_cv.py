@@ -41,8 +41,6 @@ class RidgeCV(RidgeSelection, LinearRegressor):
         ``"eigen scatter"``, ``"eigen gram"`` or ``"svd"``.
     history_, converged_, n_iter_, certificate_
         How the fit went. The certificate is the norm of the gradient X^T W r - alpha c over |X| |y|.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

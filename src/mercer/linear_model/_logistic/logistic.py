@@ -61,8 +61,6 @@ class LogisticRegression(LinearClassifier, Inferring):
         Whether the stopping rule was met.
     certificate_ : Certificate
         A duality gap: J is at most that far above its minimum. Without a penalty, the largest entry of the gradient.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
 
     Notes
     -----

@@ -61,8 +61,6 @@ class LogisticRegressionCV(LogisticRegression):
         Steps of each fit on a fold.
     solver_used_, history_, converged_, certificate_
         How the last fit went, as of :class:`LogisticRegression`. Averages have no certificate.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
 
     Notes
     -----

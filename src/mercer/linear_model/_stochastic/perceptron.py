@@ -42,8 +42,6 @@ class Perceptron(StochasticClassifier):
     certificate_ : Certificate
         Of kind "mistakes": the weight of rows that are not on their side at the end; zero proves that the classes are
         separable, and separated. None exists with a penalty.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
 
     Notes
     -----

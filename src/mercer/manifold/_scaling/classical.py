@@ -51,8 +51,6 @@ class ClassicalMDS(EigenMap):
         ``objective``, the share of the squares of B that the coordinates leave.
     certificate_ : Certificate
         ``"residual"`` of the eigenvectors.
-    converged_, n_iter_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -52,8 +52,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Per step of that start: ``objective``, the raw stress.
     certificate_ : Certificate
         ``"fixed point"``: the relative length of one more step. A stationary point may be a local minimum only.
-    converged_, n_features_in_, feature_names_in_
-        As every estimator has them.
 
     Notes
     -----

@@ -66,8 +66,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         The rows of the fit, which `transform` looks for neighbours in; None for precomputed distances.
     n_iter_ : int
         Iterations taken.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_ : dict of ndarray
         Every 50 iterations: ``objective`` (the divergence), ``gradient_norm``, ``iteration``, ``seconds``.
     converged_ : bool

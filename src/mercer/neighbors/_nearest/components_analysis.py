@@ -39,8 +39,6 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
         Labels, sorted.
     history_, converged_, n_iter_, certificate_ :
         How the fit went; the objective is -f(A), and the certificate is the ``"gradient norm"``.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
 
     Notes
     -----

@@ -38,8 +38,6 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         Its arguments.
     n_samples_fit_ : int
         The number of rows.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
         One step of objective 0: nothing is optimised; ``certificate_`` says whether neighbours are exact.
 
