@@ -35,7 +35,6 @@ ROUNDER = cython.declare(cython.double, 6755399441055744.0)
 @cython.exceptval(check=False)
 def profile(kind: cython.int, shape: cython.double, scale: cython.double, s: real[::1]) -> cython.void:
     """Turn squared distances into values of a radial kernel."""
-    j: cython.Py_ssize_t
     r: real
     a: real = shape
     c: real = scale
@@ -65,7 +64,6 @@ def profile(kind: cython.int, shape: cython.double, scale: cython.double, s: rea
 @cython.exceptval(check=False)
 def slope(kind: cython.int, shape: cython.double, scale: cython.double, s: real[::1]) -> cython.void:
     """Turn squared distances s into -2 dk/ds, zero where a kernel has a cusp."""
-    j: cython.Py_ssize_t
     r: real
     a: real = shape
     c: real = scale
@@ -177,9 +175,6 @@ def slopes(
 
 def powers(gamma: cython.double, coef0: cython.double, degree: cython.Py_ssize_t, tile: real[:, ::1]):
     """Turn dot products t into (gamma t + coef0)^degree, by squaring."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    left: cython.Py_ssize_t
     base: real
     value: real
     factor: real = gamma

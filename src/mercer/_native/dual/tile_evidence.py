@@ -82,8 +82,6 @@ def factorise(tile: Tile, amplitude: cython.double, added: cython.double) -> cyt
 
 def differentiate(tile: Tile, amplitude: cython.double, added: cython.double) -> cython.double:
     """Write the slope and the information at the values last factorised; return the sum of C_ii (a_i^2 + k V_ii)."""
-    i: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     n: cython.Py_ssize_t = tile.C.shape[0]
     k: cython.Py_ssize_t = tile.Y.shape[0]
     squares: cython.double
@@ -148,9 +146,6 @@ def turn_by_columns(tile: Tile, amplitude: cython.double) -> cython.void:
     (z_i - z_j)^2 = z_i^2 - 2 z_i z_j + z_j^2 makes products of S with a, z a and z^2 a of the first, and of V S with 1
     and z of the second.
     """
-    i: cython.Py_ssize_t
-    m: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     n: cython.Py_ssize_t = tile.C.shape[0]
     d: cython.Py_ssize_t = tile.Z.shape[1]
     k: cython.Py_ssize_t = tile.Y.shape[0]

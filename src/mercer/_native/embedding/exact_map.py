@@ -115,8 +115,6 @@ def move_points(
     columns: cython.double[:, ::1],
 ):
     """Move all points by momentum and gains against `slope`; `rules` (3,): momentum, rate, longest step of a point."""
-    i: cython.Py_ssize_t
-    c: cython.Py_ssize_t
     length: cython.double
     factor: cython.double
     with cython.nogil:

@@ -69,11 +69,6 @@ def read_grid(
     potential: cython.double[::1],
 ):
     """Write the potential of points `first` to `last`, and minus half its gradient; `scratch` (4, 4)."""
-    i: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     line: cython.double
     down: cython.double
     total: cython.double

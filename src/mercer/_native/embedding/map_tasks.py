@@ -306,7 +306,6 @@ def _work(tasks: MapTasks, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -
 def _move_leaf(tasks: MapTasks, leaf: cython.Py_ssize_t) -> cython.double:
     """Move the points of a leaf by momentum and gains; return the squared length of their gradient."""
     row: cython.Py_ssize_t
-    axis: cython.Py_ssize_t
     slope: cython.double
     gain: cython.double
     length: cython.double
@@ -339,7 +338,6 @@ def _move_leaf(tasks: MapTasks, leaf: cython.Py_ssize_t) -> cython.double:
 @cython.exceptval(check=False)
 def _add_logarithms(tasks: MapTasks, row: cython.Py_ssize_t, values: cython.float[::1]) -> cython.double:
     """Return the sum over the edges of a row of the weight times log(1 + squared distance)."""
-    edge: cython.Py_ssize_t
     first: cython.Py_ssize_t = tasks.starts[row]
     count: cython.Py_ssize_t = tasks.starts[row + 1] - first
     step: cython.float

@@ -62,8 +62,6 @@ def match_perplexity(
     weights : (n, k), written
     moments : (3,), scratch
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     turn: cython.int
     least: cython.double
     scale: cython.double

@@ -73,8 +73,6 @@ def _mix_moments(
     place: cython.Py_ssize_t,
 ) -> cython.void:
     """Write mean and variance of a mixture: the variances within plus the variance of the means."""
-    channel: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     share: cython.double
     mean: cython.double
     spread: cython.double
@@ -101,11 +99,6 @@ def sum_site(
     out: cython.double[:, ::1],
 ) -> None:
     """Sum the site whose digit has `stride` out of a table; `out` has 1 / q of its size."""
-    high: cython.Py_ssize_t
-    low: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     most: cython.double
     total: cython.double
     with cython.nogil:

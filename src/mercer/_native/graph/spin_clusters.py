@@ -48,7 +48,6 @@ def turn_clusters(
     bond_chances, site_chances : (m,), (n,): uniform in [0, 1); a cluster uses the number of its root
     roots, sums : (n,), (n, q): scratch
     """
-    i: cython.Py_ssize_t
     n_clusters: cython.Py_ssize_t = 0
     q: cython.Py_ssize_t = fields.shape[1]
     agree: cython.bint
@@ -111,7 +110,6 @@ def grow_clusters(
     k: cython.Py_ssize_t
     site: cython.Py_ssize_t
     other: cython.Py_ssize_t
-    turn: cython.Py_ssize_t
     q: cython.Py_ssize_t = fields.shape[1]
     used: cython.Py_ssize_t = 0
     gain: cython.double

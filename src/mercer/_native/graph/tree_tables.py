@@ -28,7 +28,6 @@ def _send(
     out: cython.double[::1],
 ) -> cython.void:
     """Write the five channels of the message of a site to its parent's state `b`."""
-    a: cython.Py_ssize_t
     q: cython.Py_ssize_t = tables.shape[1]
     share: cython.double
     energy: cython.double
@@ -151,10 +150,6 @@ def draw_forest(
     states: cython.short[:, ::1],
 ) -> None:
     """Draw independent states, each site given its parent; `chances` are uniform in [0, 1), one per drawn state."""
-    row: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     q: cython.Py_ssize_t = weights.shape[1]
     site: cython.Py_ssize_t
     most: cython.double

@@ -106,8 +106,6 @@ def two_least(
     second: real[::1],
 ) -> cython.void:
     """Write, for each column i, the least of offset[j] - products[j, i] over j, its lowest j, and the second least."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     centre: int32_t
     value: real
     best: real

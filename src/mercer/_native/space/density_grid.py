@@ -133,9 +133,6 @@ def read_off(
     reached: cython.double[::1],
 ):
     """Write the interpolated value at each point, and the weight within reach of its cell; -1 outside the lattice."""
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
     total: cython.double
     with cython.nogil:
         for i in range(points.shape[0]):

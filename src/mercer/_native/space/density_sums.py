@@ -327,10 +327,6 @@ def sum_slopes(
     points, shift, sums : (m, d), (m,), (m,): points, the shift of their exponents, and what `sum_tiles` wrote
     slopes : (m, d), written; rows whose profile is below the rounding of the sum are left out
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
     total: cython.double
     weighted: cython.bint = tree.weight.shape[0] > 0
     square: cython.double[::1] = tree.scratch[SQUARE]

@@ -155,7 +155,6 @@ def find_cores(
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    r: cython.Py_ssize_t
     begin: cython.Py_ssize_t
     end: cython.Py_ssize_t
     total: cython.double
@@ -237,7 +236,6 @@ def enclose(
 @cython.exceptval(check=False)
 def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[cython.double][:, ::1]) -> cython.double:
     """Return the squared distance from row i to a box, at most the computed distance to any row inside it."""
-    k: cython.Py_ssize_t
     part: cython.double
     total: cython.double = 0.0
     for k in range(Z.shape[0]):

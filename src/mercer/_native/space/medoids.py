@@ -44,8 +44,6 @@ def try_swaps(
     scratch : (k,)
     change, which : (b,), written
     """
-    c: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     distance: cython.double
     total: cython.double
     w: cython.double
@@ -88,8 +86,6 @@ def measure_gains(
     change: cython.double[::1],
 ):
     """Write, for each candidate, the change of the total by one more medoid: sum of w (min(d, near) - near)."""
-    c: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     total: cython.double
     with cython.nogil:
         for c in range(D.shape[0]):

@@ -146,8 +146,6 @@ def row_run(
 @cython.exceptval(check=False)
 def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: cython.double[::1]) -> cython.void:
     """Turn scores into exp(score - most of its row); `flat` is `scores` as one row, whose loop vectorises at any k."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     top: cython.double
     # Differences to the largest score of a row cannot overflow exp, and their sum is at least one.
     for i in range(scores.shape[0]):
@@ -204,7 +202,6 @@ def softmax_run(
     tile, scores, flat, most : (t, d), (t, k), the same as one row, (t,) scratch; t divides `unit`
     sums : (m, k, d + 2), zero: per class the gradient by coefficients, by its intercept, and (in the first) the losses
     """
-    i: cython.Py_ssize_t
     start: cython.Py_ssize_t = 0
     d: cython.Py_ssize_t = X.shape[1]
     k: cython.Py_ssize_t = W.shape[0]

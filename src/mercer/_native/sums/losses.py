@@ -75,8 +75,6 @@ def sum_rows(
 @cython.exceptval(check=False)
 def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: cython.double[::1]) -> cython.void:
     """Turn scores into exp(score - most of its row); `flat` is `scores` as one row, whose loop vectorises at any k."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     top: cython.double
     # Differences to the largest score of a row cannot overflow exp, and their sum is at least one.
     for i in range(scores.shape[0]):
@@ -101,8 +99,6 @@ def softmax(
 
     `flat` is `scores` seen as one row, `part` room for one number per row; an empty `weight` means ones.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     size: cython.double
     sum_exp: cython.double
     total: cython.double = 0.0
