@@ -146,7 +146,51 @@ choice = estimators(
 )
 choice += (Contestant("celer_by_hand", "celer.celer_path", choose_by_hand, choice_solution, predict_by_hand),)
 
+
+def residual_quality(solution: Data, data: Data) -> dict[str, float]:
+    """Return the mean squared residual of the fitted rows, how many coefficients are not zero, and R^2 on others."""
+    coefficients, intercept = solution["coefficients"], float(solution["intercept"])
+    left = data["y"] - data["X"] @ coefficients - intercept
+    missed = data["y_test"] - data["X_test"] @ coefficients - intercept
+    spread = data["y_test"] - data["y_test"].mean()
+    return {
+        "mse": float(np.mean(left**2)),
+        "used": float(np.count_nonzero(coefficients)),
+        "r2": 1.0 - float(missed @ missed) / float(spread @ spread),
+    }
+
+
+def pair(name: str, solution: Callable, **settings: Any) -> tuple[Contestant, ...]:
+    """Contestants of one name in both libraries."""
+    places = {library: f"{library}.linear_model.{name}" for library in ("mercer", "sklearn")}
+    return estimators(places, solution, **settings)
+
+
 CASES = (
+    Case(
+        "lasso_lars_cv",
+        "lasso by least angles, 20 000 x 300, all knots of five folds",
+        partial(make, rows=20_000, columns=300),
+        pair("LassoLarsCV", choice_solution, cv=5),
+        choice_quality,
+        Agreement("cv_mse", "lower", 1e-3),
+    ),
+    Case(
+        "matching_pursuit",
+        "orthogonal matching pursuit, 5 000 x 2 000, 200 columns",
+        partial(make, rows=5_000, columns=2_000),
+        pair("OrthogonalMatchingPursuit", linear_solution, n_nonzero_coefs=200),
+        residual_quality,
+        Agreement("mse", "lower", 1e-3),
+    ),
+    Case(
+        "relevance",
+        "regression with a precision for each column, 5 000 x 300",
+        partial(make, rows=5_000, columns=300),
+        pair("ARDRegression", linear_solution),
+        residual_quality,
+        Agreement("r2", "higher", 1e-3),
+    ),
     Case(
         "lasso_path",
         "lasso path, 2 000 x 10 000 correlated columns, 100 penalties to a thirtieth of the first",

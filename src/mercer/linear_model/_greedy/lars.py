@@ -124,7 +124,7 @@ class PathModel(LeastAngleModel):
             lambda start: follow_paths(plan, begin, self._pace(), start, check), source, fitted=fitted
         )
         records = outcome.state.records
-        steps = [int(record.counts[3]) - 1 for record in records]
+        steps: Any = [int(record.counts[3]) - 1 for record in records]
         self.n_iter_ = steps[0] if flat else steps
         self._warn_of_refused(records)
         self._conclude(outcome, "raise max_iter")

@@ -144,7 +144,7 @@ class OrthogonalMatchingPursuit(LinearRegressor):
             max_steps=most * source.n_targets,
             attributes=attributes,
         )
-        steps = [int(record.counts[0]) for record in outcome.state.records]
+        steps: Any = [int(record.counts[0]) for record in outcome.state.records]
         self.n_iter_ = steps[0] if flat else steps
         warn_of_dependence([record.ended for record in outcome.state.records])
         self._conclude(outcome, "raise tol")

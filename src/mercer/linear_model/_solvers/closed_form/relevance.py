@@ -74,7 +74,8 @@ def maximise_relevance(
         precisions, kept, scores = np.ones(d), np.ones(d, dtype=bool), np.empty(0)
     else:
         alpha, precisions, kept, scores = start.alpha, start.precisions.copy(), start.kept, start.scores
-    here, state = _find_posterior(moments, alpha, precisions, kept, priors), start
+    here = _find_posterior(moments, alpha, precisions, kept, priors)
+    state = _read(moments, here, alpha, precisions, kept, scores)
     before = here.coef
     for _ in range(len(scores), max_iter):
         alpha, precisions = _step(moments, here, precisions, kept, priors)

@@ -98,8 +98,8 @@ class ColumnProducts:
         count, store = self.store.size, self.store
         yield from store.take(np.array([column], dtype=np.intp))
         if count == len(self.rows):
-            # Growth by half keeps the copies of all extensions together linear in the final size.
-            size = max(16, 3 * count // 2)
+            # Doubling keeps the copies of all extensions together linear in the final size.
+            size = max(64, 2 * count)
             n_bytes = 8 * size * len(self.place) + store.bytes_for(size)
             require_memory(self.subject, n_bytes, f"products of {size} columns", "allow fewer coefficients")
             wider = np.empty((size, len(self.place)))

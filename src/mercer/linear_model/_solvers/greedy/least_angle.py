@@ -207,14 +207,11 @@ class LeastAnglePath:
     def record(self) -> PathRecord:
         """Return all that a resumed run needs."""
         count = int(self.counts[3])
-        arrays = (self.columns, self.slots, self.factor, self.order, self.marks, self.counts, self.numbers)
         return PathRecord(
-            *(array.copy() for array in arrays),
-            self.coefs.copy(),
-            self.heights[:count].copy(),
-            self.ended,
+            self.columns.copy(), self.slots.copy(), self.factor.copy(), self.order.copy(), self.marks.copy(),
+            self.counts.copy(), self.numbers.copy(), self.coefs.copy(), self.heights[:count].copy(), self.ended,
             self.products.list_fetched(),
-        )
+        )  # fmt: skip
 
     def restore(self, record: PathRecord) -> Generator[Any, Any, None]:
         """Go to an earlier record."""

@@ -136,9 +136,12 @@ class MatchingPursuit:
 
     def record(self) -> PursuitRecord:
         """Return all that a resumed run needs."""
-        arrays = (self.columns, self.slots, self.factor, self.order, self.marks, self.counts)
-        kept = (self.knots[: self.n_steps + 1].copy(), self.squares[: self.n_steps + 1].copy())
-        return PursuitRecord(*(array.copy() for array in arrays), *kept, self.ended, self.products.list_fetched())
+        used = self.n_steps + 1
+        return PursuitRecord(
+            self.columns.copy(), self.slots.copy(), self.factor.copy(), self.order.copy(), self.marks.copy(),
+            self.counts.copy(), self.knots[:used].copy(), self.squares[:used].copy(), self.ended,
+            self.products.list_fetched(),
+        )  # fmt: skip
 
     def restore(self, record: PursuitRecord) -> Generator[Any, Any, None]:
         """Go to an earlier record."""

@@ -48,13 +48,21 @@ def cross_validate_pursuits(
     if start is not None:
         for path, record in zip(paths, start.records, strict=True):
             yield from path.restore(record)
-    size, first = start, True
-    while first or not all(path.is_over for path in paths):
-        if not all(path.is_over for path in paths):
-            yield from _advance(paths, max(_FEWEST, -(-most // _ROUNDS)), len(everything.mean))
-        size, first = _choose(folds, paths, everything, method), False
-        yield Step(float(size.errors.mean(axis=1).min()), size, _certify(paths[-1], size))
+    pace = max(_FEWEST, -(-most // _ROUNDS))
+    if start is None:
+        yield from _advance(paths, pace, len(everything.mean))
+    size = _choose(folds, paths, everything, method)
+    if start is None:
+        yield _report(paths[-1], size)
+    while not all(path.is_over for path in paths):
+        yield from _advance(paths, pace, len(everything.mean))
+        size = _choose(folds, paths, everything, method)
+        yield _report(paths[-1], size)
     return Solution(size, True, _certify(paths[-1], size))
+
+
+def _report(path: MatchingPursuit, size: ChosenSize) -> Step[ChosenSize]:
+    return Step(float(size.errors.mean(axis=1).min()), size, _certify(path, size))
 
 
 def _advance(paths: list[MatchingPursuit], steps: int, n_features: int) -> Generator[Any, Any, None]:
