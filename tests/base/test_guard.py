@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, csr_array
 from mercer._base.guard import NOTED, are_ordinary
 from mercer.cluster import KMeans, linkage
 from mercer.errors import DataError, DataTypeError, MemoryForecastError
+from mercer.hmm import GaussianHMM
 from mercer.linear_model import BayesianRidge, LogisticRegressionCV, Ridge
 from mercer.naive_bayes import GaussianNB
 from mercer.tree import DecisionTreeRegressor
@@ -209,3 +210,9 @@ def test_one_value_that_is_not_ordinary_is_noticed_wherever_it_is(n, value):
         values[place] = value
         assert not are_ordinary(values)
         values[place] = 1.0
+
+
+def test_an_argument_that_a_fit_does_not_take_is_named():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
+        GaussianHMM(2).fit(X, sample_weight=np.ones(20))

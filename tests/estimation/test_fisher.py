@@ -50,6 +50,24 @@ def test_the_expected_outer_product_of_scores_is_minus_the_expected_hessian(dens
 
 
 @pytest.mark.catalogue("PE-19")
+@pytest.mark.parametrize("parameters", [None, ["mean"], ["covariance"]], ids=str)
+@pytest.mark.parametrize("method", ["hessian", "monte_carlo"])
+def test_densities_of_rows_have_the_information_of_all_their_free_numbers(method, parameters):
+    covariance = np.array([[2.0, 0.6], [0.6, 1.0]])
+    density = MultivariateGaussianDensity([1.0, -2.0], covariance)
+    found = fisher_information(density, parameters=parameters, method=method, n_samples=40_000, random_state=0)
+    # Of a Gaussian: dm' P dm, and tr(P dC P dC) / 2 with dC moving both places of an entry beside the diagonal.
+    P = np.linalg.inv(covariance)
+    moves = [np.diag([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.diag([0.0, 1.0])]
+    known = np.zeros((5, 5))
+    known[:2, :2] = P
+    known[2:, 2:] = [[0.5 * np.trace(P @ a @ P @ b) for b in moves] for a in moves]
+    places = {None: range(5), "mean": range(2), "covariance": range(2, 5)}[parameters and parameters[0]]
+    expected = known[np.ix_(places, places)]
+    np.testing.assert_allclose(found, expected, atol=0.05 * np.abs(expected).max())
+
+
+@pytest.mark.catalogue("PE-19")
 def test_minus_the_hessian_of_a_poisson_sample_is_its_mean_over_the_squared_rate():
     # -d^2 log p / dr^2 = x / r^2 for each x: what the Hessian method must average, to the accuracy of differences.
     density, n_samples = PoissonDensity(3.0), 500

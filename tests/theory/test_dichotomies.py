@@ -174,7 +174,7 @@ def test_a_sine_through_all_points_predicts_new_ones_at_chance_level():
         (lambda: list_dichotomies([[1.0]], "balls"), "model_class must be one of hyperplanes"),
         (lambda: list_dichotomies([[1.0, 2.0]], "intervals"), "intervals need points of one column; got 2"),
         (lambda: list_dichotomies([[1.0]], "sine", max_frequency=0), "max_frequency must be a number"),
-        (lambda: growth_function("boxes", 3), "model_class must be one of hyperplanes"),
+        (lambda: growth_function("balls", 3), "model_class must be one of hyperplanes"),
         (lambda: ambiguous_fraction(3, 1), "n_dimensions must be an integer in"),
         (lambda: find_sine_frequency([0, 1]), "labels must be a list of -1 and 1"),
         (lambda: find_sine_frequency([1] * 15), "float64 can tell 14 labels apart; got 15"),
@@ -194,3 +194,19 @@ def test_shares_of_many_points_are_those_of_the_binomial_distribution_without_lo
     n, k = 10**9, 499_990_000
     assert separable_fraction(n, k) == pytest.approx(norm.cdf((k - 0.5 - (n - 1) / 2) / (0.5 * n**0.5)), rel=1e-5)
     assert count_separable(3000, 1000) == 2 * sum(comb(2999, j) for j in range(1000))
+
+
+@pytest.mark.catalogue("LT-04")
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_boxes_label_the_ends_of_the_axes_in_every_way_and_no_more_points(d):
+    ends = np.concatenate([np.eye(d), -np.eye(d)])
+    assert growth_function("boxes", 2 * d, d) == len(list_dichotomies(ends, "boxes")) == 4**d
+    random = np.random.default_rng(d)
+    # One point more: of all tables tried none is shattered, and none has more labellings than Sauer's bound.
+    counts = [len(list_dichotomies(random.normal(size=(2 * d + 1, d)), "boxes")) for _ in range(20)]
+    assert max(counts) <= sauer_bound(2 * d + 1, vc_dimension("boxes", d)) < 2 ** (2 * d + 1)
+    if d == 1:
+        assert growth_function("boxes", 3) == max(counts) == 7
+    else:
+        with pytest.raises(ParameterError, match=f"at most {2 * d}, their VC dimension; got {2 * d + 1}"):
+            growth_function("boxes", 2 * d + 1, d)

@@ -216,18 +216,52 @@ def _read_value(density: Any, name: str) -> np.ndarray:
         ) from None
 
 
-def _shift(density: Any, steps: dict[str, Any], x: np.ndarray) -> np.ndarray:
-    """Return the log-densities of observations with parameters moved by some steps."""
-    moved = {name: _read_value(density, name) + step for name, step in steps.items()}
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """One free number: its parameter, what a unit of it adds to that, and its size."""
+
+    name: str
+    unit: Any
+    size: Any
+
+
+def _list_directions(density: Any, names: list[str], x: np.ndarray) -> list[_Direction]:
+    """Return the free numbers of some parameters.
+
+    Of a density of numbers each parameter is one, for each variable. Of a density of rows a vector has one for each
+    entry, and a symmetric matrix one for each entry of its lower triangle, which moves both places.
+    """
+    found = []
+    of_rows = np.ndim(x) > 1 and np.ndim(density.logpdf(x[:1])) < np.ndim(x)
+    for name in names:
+        value = _read_value(density, name)
+        if not of_rows:
+            found.append(_Direction(name, 1.0, np.maximum(1.0, np.abs(value))))
+            continue
+        for place in np.ndindex(value.shape):
+            if len(place) == 2 and place[1] > place[0]:
+                continue
+            unit = np.zeros(value.shape)
+            unit[place] = unit[place[::-1]] = 1.0
+            found.append(_Direction(name, unit, max(1.0, float(np.abs(value[place])))))
+    return found
+
+
+def _shift(density: Any, moves: list[tuple[_Direction, Any]], x: np.ndarray) -> np.ndarray:
+    """Return the log-densities of observations with free numbers moved by some steps."""
+    moved: dict[str, Any] = {}
+    for direction, step in moves:
+        name = direction.name
+        moved[name] = moved.get(name, _read_value(density, name)) + step * direction.unit
     return _set_parameters(density, moved).logpdf(x)
 
 
 def _numerical_scores(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
     """Return the derivatives of the log-densities of observations by the parameters, by central differences."""
     columns = []
-    for name in names:
-        h = _STEP * np.maximum(1.0, np.abs(_read_value(density, name)))
-        columns.append((_shift(density, {name: h}, x) - _shift(density, {name: -h}, x)) / (2 * h))
+    for one in _list_directions(density, names, x):
+        h = _STEP * one.size
+        columns.append((_shift(density, [(one, h)], x) - _shift(density, [(one, -h)], x)) / (2 * h))
     return np.stack(columns, axis=-1)
 
 
@@ -238,19 +272,16 @@ def _mean_hessian(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
             f"fisher_information: the log-density of {type(density).__name__} has a kink and no second derivatives "
             f"there. Use method='exact' or 'monte_carlo'."
         )
-    step = {name: _WIDE_STEP * np.maximum(1.0, np.abs(_read_value(density, name))) for name in names}
+    directions = _list_directions(density, names, x)
     # Means of the four shifted log-densities; their difference is what a mean of differences would be.
     rows = []
-    for first in names:
+    for first in directions:
         row = []
-        for second in names:
-            total = 0.0
+        for second in directions:
+            total, h, k = 0.0, _WIDE_STEP * first.size, _WIDE_STEP * second.size
             # Central differences in two directions: (f++ - f+- - f-+ + f--) / (4 h k).
             for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-                steps = {first: a * step[first] + (b * step[first] if first == second else 0.0)}
-                if first != second:
-                    steps[second] = b * step[second]
-                total = total + a * b * _shift(density, steps, x).mean(axis=0)
-            row.append(total / (4 * step[first] * step[second]))
+                total = total + a * b * _shift(density, [(first, a * h), (second, b * k)], x).mean(axis=0)
+            row.append(total / (4 * h * k))
         rows.append(np.stack(np.broadcast_arrays(*row), axis=-1))
     return np.stack(np.broadcast_arrays(*rows), axis=-2)

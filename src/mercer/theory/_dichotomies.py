@@ -85,8 +85,8 @@ def growth_function(model_class: str, n_points: int, n_features: int = 1) -> int
 
     Parameters
     ----------
-    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "sine"}
-        As in :func:`list_dichotomies`.
+    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "boxes", "sine"}
+        As in :func:`list_dichotomies`. Of boxes in several columns it is known up to twice as many points as columns.
     n_points : int
         N.
     n_features : int, default=1
@@ -111,11 +111,25 @@ def growth_function(model_class: str, n_points: int, n_features: int = 1) -> int
         "thresholds": lambda: N + 1,
         # The two ends lie in different gaps, or no point is inside.
         "intervals": lambda: comb(N + 1, 2) + 1,
+        "boxes": lambda: _count_boxes(N, d),
         "sine": lambda: 2**N,
     }
     if model_class not in known:
         raise ParameterError(f"growth_function: model_class must be one of {', '.join(known)}; got {model_class!r}.")
     return known[model_class]()
+
+
+def _count_boxes(N: int, d: int) -> int:
+    """Return the most labellings of N points by boxes along d axes."""
+    if d == 1:
+        return comb(N + 1, 2) + 1
+    if 2 * d < N:
+        raise ParameterError(
+            f"growth_function: of boxes in {d} columns n_points must be at most {2 * d}, their VC dimension; got {N}. "
+            f"Use sauer_bound, or count list_dichotomies of your points."
+        )
+    # The ends of the axes are labelled in every way.
+    return 2**N
 
 
 def sauer_bound(n_points: int, dimension: float, *, closed_form: bool = False) -> float:

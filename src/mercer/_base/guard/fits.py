@@ -85,12 +85,13 @@ class FitGuard:
         outermost = self.close()
         if isinstance(error, Exception):
             inputs = _find_inputs(fit, estimator, args, kwargs)
-            explained = explain_error(estimator, error, *inputs, extreme=extreme)
+            # Of arguments that the fit does not take Python says so itself.
+            explained = None if inputs is None else explain_error(estimator, error, *inputs, extreme=extreme)
             if explained is not None:
                 raise explained from error
         elif error is None:
             if extreme:
-                _check_fitted(estimator, *_find_inputs(fit, estimator, args, kwargs))
+                _check_fitted(estimator, *(_find_inputs(fit, estimator, args, kwargs) or (None, None, None)))
             if outermost:
                 warn_of_units(
                     estimator, args[0] if args else kwargs.get("X"), args[1] if len(args) > 1 else kwargs.get("y")
@@ -106,12 +107,14 @@ class FitGuard:
                 )
 
 
-def _find_inputs(fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Return the rows, targets and weights among the arguments of a fit."""
+def _find_inputs(
+    fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any, Any] | None:
+    """Return the rows, targets and weights among the arguments of a fit; None if it does not take them."""
     try:
         given = inspect.signature(fit).bind_partial(estimator, *args, **kwargs).arguments
     except TypeError:
-        return None, None, None
+        return None
     # Rows come first after the estimator, under whatever name: a kernel centerer calls them K.
     rows = next((value for place, value in enumerate(given.values()) if place == 1), None)
     return rows, given.get("y", given.get("Y")), given.get("sample_weight")
