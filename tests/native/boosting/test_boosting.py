@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from mercer._native.boosting import leaves
 from mercer._native.records import COLUMN, NODE, RULES, SPAN, SPLIT, TASK, WORDS, make_records
 from mercer._objective import Exponential, Logistic, Poisson, Softmax, Squared
 from mercer._statistic.statistic import fold_sums
+from mercer.ensemble._histogram.workers import TreeRoom
 
 UNIT = 32
 
@@ -70,26 +72,24 @@ class Growth:
         features = make_records(d, COLUMN)
         features.direction = 0 if monotone is None else monotone
         rules.bounded, rules.count_bits = features.direction.any(), 8
-        asked = np.ones((2, d), np.uint8), make_records((2, d), SPLIT)
-        sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
-        used, task = np.zeros((members, 64), np.uint8), make_records(1, TASK)
-        control = np.zeros(32 + 8 * members, np.int64)
-        self.native = module(level, "growth").TreeTasks(
-            (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
-            (offsets, features, rules),
-            (
-                *(make_records((members, size), WORDS), np.empty((members, UNIT), np.uint16)),
-                *(sums, sorted_bins, used, self.totals),
-            ),
-            (*asked, self.chosen, self.n_chosen),
-            *(task, control, UNIT),
+        rows = SimpleNamespace(
+            codes=bins,
+            columns=np.ascontiguousarray(bins.T),
+            counts=np.array(counts, np.int64),
+            order=self.order,
+            unit=UNIT,
+            n_blocks=n_blocks,
         )
-        self.leader = module(level, "leaves").TreeLeader(
-            (offsets, features, rules),
-            (sums, sorted_bins, used, self.totals),
-            (*asked, self.n_chosen),
-            *(task, control, (n, n_blocks, 64)),
+        room = TreeRoom(
+            *(self.words, offsets, features, rules),
+            *(make_records((members, size), WORDS), np.empty((members, UNIT), np.uint16)),
+            *(np.empty((members, 4, width)), np.empty((members, width), np.int32)),
+            *(np.zeros((members, 64), np.uint8), self.totals),
+            *(np.ones((2, d), np.uint8), make_records((2, d), SPLIT), self.chosen, self.n_chosen),
+            *(make_records(1, TASK), np.zeros(32 + 8 * members, np.int64)),
         )
+        self.native = module(level, "growth").TreeTasks(rows, room)
+        self.leader = module(level, "leaves").TreeLeader(rows, room, 64)
         walks = make_records((members, self.n_nodes), SPAN)
         self.native.hold_nodes(self.spans, self.nodes, self.tables, walks, self.histograms)
         self.leader.hold_nodes(self.nodes, self.tables, np.zeros(self.n_nodes, np.int32))

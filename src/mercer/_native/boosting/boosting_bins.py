@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """Find the bin of each value."""
 
 import cython
@@ -27,8 +28,6 @@ def assign_bins(
     d: cython.Py_ssize_t = X.shape[1]
     first: cython.Py_ssize_t
     last: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     place: cython.Py_ssize_t
     step: cython.Py_ssize_t
     # A row of edges has 2^k - 1 entries, so the binary search begins with a step of 2^(k - 1) and takes k steps.

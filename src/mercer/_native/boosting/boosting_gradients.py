@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The loss, gradients and curvatures of boosting at scores, over a run of blocks; ``slopes`` has the formulas."""
 
 import cython
@@ -22,7 +23,6 @@ def compute_loss(
     sums: cython.double[:, ::1],
 ) -> None:
     """Write the gradients (k, n, 2) of a loss (see ``slopes``) at scores (n, k), and a row of sums for each block."""
-    block: cython.Py_ssize_t
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     with cython.nogil:
@@ -35,8 +35,6 @@ def compute_loss(
 def fold(sums: cython.double[:, ::1]) -> None:
     """Add all rows to the first one, along the tree of blocks."""
     step: cython.Py_ssize_t = 1
-    block: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         # Block b takes in block b + step for step = 1, 2, 4...: the shape of the sum depends on the number of blocks
         # alone.

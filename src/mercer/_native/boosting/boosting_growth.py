@@ -34,22 +34,11 @@ class TreeTasks:
 
     Parameters
     ----------
-    rows : bins (n, d), columns (d, n), counts, words (n,), order (n,)
+    rows : BinnedRows
         Bins by row and by column: a split reads one column of all its rows, a histogram all columns of some rows.
         Counts (n,) say how many rows each row stands for; empty, one each.
-    rules : offsets (d + 1,), features (d,), rules (1,)
-        Where the bins of a column begin in a histogram (the last bin is that of missing values); and see ``leaves``.
-    room : parts, spare, sums, sorted_bins, used, totals, each (threads, ...)
-        Scratch of each thread: a histogram; places of `unit` rows; four numbers and a place for each bin of the widest
-        column; whether rows were added, and the words of the rows added to the root: these two in cache lines of their
-        own.
-    asked : allowed (2, d), splits (2, d), chosen (2, d), n_chosen (2,)
-        Of two children: by which columns they may be split; the best split by each column; the columns of histograms
-        in rising order, and their number: the first row for both children, unless each is added by itself.
-    task, control : (1,), (32 + 8 threads,)
-        The task offered, and how it is shared, see team.pxd.
-    unit : int
-        Rows of a block.
+    room : TreeRoom
+        The arrays that threads and their leader share.
     """
 
     bins: cython.const[cython.uchar][:, ::1]
@@ -87,12 +76,13 @@ class TreeTasks:
     cython.declare(unit=cython.Py_ssize_t, seed=cython.ulonglong, share=cython.double)
     cython.declare(shape=cython.double, flat=cython.int)
 
-    def __init__(self, rows, rules, room, asked, task, control, unit: cython.Py_ssize_t):
-        self.bins, self.columns, self.counts, self.words, self.order = rows
-        self.offsets, self.features, self.rules = rules
-        self.parts, self.spare, self.sums, self.sorted_bins, self.used, self.totals = room
-        self.allowed, self.splits, self.chosen, self.n_chosen = asked
-        self.task, self.control, self.unit = task, control, unit
+    def __init__(self, rows, room):
+        self.bins, self.columns, self.counts = rows.codes, rows.columns, rows.counts
+        self.order, self.unit = rows.order, rows.unit
+        self.words, self.offsets, self.features, self.rules = room.words, room.offsets, room.features, room.rules
+        self.parts, self.spare, self.sums, self.sorted_bins = room.parts, room.spare, room.sums, room.sorted_bins
+        self.used, self.totals, self.task, self.control = room.used, room.totals, room.task, room.control
+        self.allowed, self.splits, self.chosen, self.n_chosen = room.allowed, room.splits, room.chosen, room.n_chosen
 
     def hold_nodes(self, spans, nodes, tables, walks, histograms):
         """Keep the rows of nodes (blocks, nodes), what the leader says of them, and histograms in these arrays.

@@ -34,11 +34,10 @@ class TreeLeader:
 
     Parameters
     ----------
-    rules : offsets (d + 1,), features (d,), rules (1,)
-    room : sums, sorted_bins, used, totals, each (threads, ...)
-    asked : allowed (2, d), splits (2, d), n_chosen (2,)
-    task, control : (1,), (32 + 8 threads,)
-    shape : rows, blocks, least pairs of words added in an item of work
+    rows : BinnedRows
+    room : TreeRoom
+        The arrays that threads and their leader share.
+    grain : least pairs of words added in an item of work
 
     Attributes
     ----------
@@ -74,13 +73,12 @@ class TreeLeader:
     cython.declare(sides=cython.Py_ssize_t, direct=cython.int, n_leaves=cython.Py_ssize_t)
     cython.declare(n_queued=cython.Py_ssize_t, n_free=cython.Py_ssize_t)
 
-    def __init__(self, rules, room, asked, task, control, shape):
-        self.offsets, self.features, self.rules = rules
-        self.sums, self.sorted_bins, self.used, self.totals = room
-        self.allowed, self.splits, self.n_chosen = asked
-        self.task, self.control = task, control
-        self.n, self.n_blocks, self.grain = shape
-        self.d = self.allowed.shape[1]
+    def __init__(self, rows, room, grain):
+        self.offsets, self.features, self.rules = room.offsets, room.features, room.rules
+        self.sums, self.sorted_bins, self.used, self.totals = room.sums, room.sorted_bins, room.used, room.totals
+        self.allowed, self.splits, self.n_chosen = room.allowed, room.splits, room.n_chosen
+        self.task, self.control = room.task, room.control
+        self.n, self.n_blocks, self.d, self.grain = rows.codes.shape[0], rows.n_blocks, rows.codes.shape[1], grain
 
     def hold_nodes(self, nodes, tables, queue):
         """Keep nodes in these arrays: records, which bins go left (nodes, bins), and a queue (nodes,)."""

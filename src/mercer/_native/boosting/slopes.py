@@ -1,3 +1,4 @@
+# cython: infer_types=True
 """The end of a round of boosting, for the rows of a block: add a tree to the scores, then compute the loss, gradients
 and curvatures at them.
 
@@ -26,8 +27,6 @@ def add_values(
     column: cython.Py_ssize_t,
 ) -> cython.void:
     """Add the values of their leaves to the scores of the rows of a block, which begins at row `start`."""
-    node: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     value: cython.double
     for node in range(n_nodes):
         if nodes[node].left == 0:
@@ -50,8 +49,6 @@ def list_undrawn(
 
     `walks` (threads, nodes) gets where they begin and end, as rows of the root.
     """
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     others: cython.Py_ssize_t = 0
     for row in range(start, stop):
         # Without a branch, which could not be predicted.
@@ -81,8 +78,6 @@ def add_undrawn(
 
     They are split node by node, so that they do not wait for one another, as they would if each walked down the tree.
     """
-    node: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     child: cython.Py_ssize_t
     middle: cython.Py_ssize_t
     # Parents come before children in the table of nodes, so a node's list is complete when its turn comes.
@@ -118,7 +113,6 @@ def compute_rows(
     Where the loss is `flat`, ones stand for its curvatures: splits then separate the slopes by least squares.
     """
     first: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     count: cython.Py_ssize_t
     weighted: cython.int = weight.shape[0] > 0
     w: cython.double
@@ -161,7 +155,6 @@ def compute_squared(
     sums: cython.double[::1],
 ) -> cython.void:
     """Do what :func:`compute_rows` does for the squared loss, in one loop: runs would take twice as long."""
-    i: cython.Py_ssize_t
     weighted: cython.int = weight.shape[0] > 0
     slope: cython.double
     w: cython.double
@@ -192,8 +185,6 @@ def compute_softmax(
 ) -> cython.void:
     """Write gradients and sums of the loss log(sum_j exp(z_j)) - z_y for the rows from `start` to `stop`."""
     first: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     count: cython.Py_ssize_t
     k: cython.Py_ssize_t = scores.shape[1]
     weighted: cython.int = weight.shape[0] > 0

@@ -203,7 +203,7 @@ class Thicket:
         height = len(nodes[0])
         # The smaller child is split first, so that at most log2(n) < 70 siblings wait besides the given nodes.
         stack = np.empty(height + 70, WAITING)
-        for name, values in zip(WAITING.names, nodes, strict=True):
+        for name, values in zip(WAITING.names or (), nodes, strict=True):
             stack[name][:height] = values
         searched, native = self._make_native(rows, most)
         native.hold(lend(stack), lend(table.nodes), table.described, height, table.n_nodes)

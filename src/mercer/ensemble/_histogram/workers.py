@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,6 +27,68 @@ _SHARE = 2**17
 _EVERY_ROW = np.empty(0, dtype=np.int64)
 # Stands for "no values to add" in native code.
 _NO_VALUES = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRoom:
+    """The arrays that worker threads and their leader share while trees grow.
+
+    Attributes
+    ----------
+    words : (n,), records
+        Gradient and curvature of each row in quanta.
+    offsets, features, rules : (d + 1,), (d,) records, (1,) records
+        Where the bins of a column begin in a histogram (the last bin is that of missing values); and see ``leaves``.
+    parts, spare, sums, sorted_bins, used, totals : (threads, ...)
+        Scratch of each thread: a histogram; places of the rows of a block; four numbers and a place for each bin of the
+        widest column; whether rows were added, and the words of the rows added to the root.
+    allowed, splits, chosen, n_chosen : (2, d), (2, d) records, (2, d), (2,)
+        Of two children: by which columns they may be split; the best split by each column; the columns of histograms
+        in rising order, and their number: the first row for both children, unless each is added by itself.
+    task, control : (1,) records, (32 + 8 threads,)
+        The task offered, and how it is shared, see team.pxd.
+    """
+
+    words: Array
+    offsets: Array
+    features: Array
+    rules: Array
+    parts: Array
+    spare: Array
+    sums: Array
+    sorted_bins: Array
+    used: Array
+    totals: Array
+    allowed: Array
+    splits: Array
+    chosen: Array
+    n_chosen: Array
+    task: Array
+    control: Array
+
+    @classmethod
+    def make(cls, rows: BinnedRows, threads: int, features: Array, rules: Array) -> Self:
+        """Allocate the arrays for some rows and threads."""
+        width, size, d = rows.bins.width, int(rows.bins.offsets[-1]), rows.d
+        return cls(
+            words=make_records(rows.n, WORDS, fill=False),
+            offsets=rows.bins.offsets.astype(np.int32),
+            features=features,
+            rules=rules,
+            parts=make_records((threads, size), WORDS, fill=False),
+            spare=np.empty((threads, rows.unit), np.uint16),
+            sums=np.empty((threads, 4, width)),
+            sorted_bins=np.empty((threads, width), np.int32),
+            # Each thread writes to cache lines of its own; so are the words of `control` apart from other data.
+            used=np.zeros((threads, 64), np.uint8),
+            totals=make_records((threads, 4), WORDS),
+            allowed=np.ones((2, d), np.uint8),
+            splits=make_records((2, d), SPLIT),
+            chosen=np.empty((2, d), np.int32),
+            n_chosen=np.empty(2, np.int64),
+            task=make_records(1, TASK),
+            control=np.zeros(48 + 8 * threads, np.int64)[8:-8],
+        )
 
 
 class Workers:
@@ -56,36 +119,16 @@ class Workers:
 
     def __init__(self, rows: BinnedRows, monotone: Array, rules: Any) -> None:
         self.rows = rows
-        width, size, d = rows.bins.width, int(rows.bins.offsets[-1]), rows.d
-        self.n_workers = n_workers = min(rows.threads, max(1, rows.n * d // _SHARE))
-        offsets, features = rows.bins.offsets.astype(np.int32), make_records(d, COLUMN)
+        self.n_workers = min(rows.threads, max(1, rows.n * rows.d // _SHARE))
+        features = make_records(rows.d, COLUMN)
         features.categorical, features.direction = rows.bins.categorical, monotone
         rules.bounded, rules.count_bits = monotone.any(), rows.shift
-        facts = offsets, features, rules
-        self.allowed, self._chosen = np.ones((2, d), np.uint8), np.empty((2, d), np.int32)
-        self._n_chosen, splits = np.empty(2, np.int64), make_records((2, d), SPLIT)
-        sums, sorted_bins = np.empty((n_workers, 4, width)), np.empty((n_workers, width), np.int32)
-        # Each thread writes to cache lines of its own; so are the words of `control` apart from other data.
-        used, totals = np.zeros((n_workers, 64), np.uint8), make_records((n_workers, 4), WORDS)
-        task, control = make_records(1, TASK), np.zeros(48 + 8 * n_workers, np.int64)[8:-8]
-        self.tasks = boosting_growth.TreeTasks(
-            (rows.codes, rows.columns, rows.counts, make_records(rows.n, WORDS, fill=False), rows.order),
-            facts,
-            (
-                *(make_records((n_workers, size), WORDS, fill=False), np.empty((n_workers, rows.unit), np.uint16)),
-                *(sums, sorted_bins, used, totals),
-            ),
-            (self.allowed, splits, self._chosen, self._n_chosen),
-            *(task, control, rows.unit),
-        )
-        self.leader = boosting_leaves.TreeLeader(
-            facts,
-            (sums, sorted_bins, used, totals),
-            (self.allowed, splits, self._n_chosen),
-            *(task, control, (rows.n, rows.n_blocks, self.grain)),
-        )
+        self._room = room = TreeRoom.make(rows, self.n_workers, features, rules)
+        self.allowed = room.allowed
+        self.tasks = boosting_growth.TreeTasks(rows, room)
+        self.leader = boosting_leaves.TreeLeader(rows, room, self.grain)
         self._running, self._drawn = False, _EVERY_ROW
-        self._prepare(width, size)
+        self._prepare(rows.bins.width, int(rows.bins.offsets[-1]))
         nothing = np.empty(0)
         self.follow_scores(
             np.empty((0, 0, 2)), np.empty((0, 0)), nothing, nothing, np.empty((0, 0)), BoostingLoss(Squared())
@@ -168,8 +211,8 @@ class Workers:
 
     def choose_columns(self, side: int, columns: Array) -> None:
         """Sum and search only these columns from now on, for the left (0) or right (1) child."""
-        self._n_chosen[side] = len(columns)
-        self._chosen[side, : len(columns)] = np.sort(columns)
+        self._room.n_chosen[side] = len(columns)
+        self._room.chosen[side, : len(columns)] = np.sort(columns)
 
     def start_tree(self, output: int, direct: bool) -> None:
         """Let the other threads begin with the root of a tree for a score; :meth:`grow_tree` continues."""
