@@ -1,4 +1,4 @@
-"""The sums of one batch of rows, which are added to those of earlier calls."""
+"""The bookkeeping of ``partial_fit`` where the model is a function of sums: each call adds its rows to those kept."""
 
 import warnings
 from collections.abc import Callable

@@ -1,6 +1,7 @@
-"""Extrapolation of what a fit takes, from rehearsals on a sample and on half of it, to all rows.
+"""The forecast of what a fit will take: memory, passes over the data, and time.
 
-What doubles with the number of rows grows with them; what stays the same does not.
+A copy of the estimator is fitted to a sample of the rows and to half of that sample. What doubles with the
+number of rows grows with them, what stays the same does not; both are extrapolated to all rows.
 """
 
 import math

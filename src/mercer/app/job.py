@@ -1,4 +1,4 @@
-"""Say before a study begins how large the table is, and what memory and time the study will take."""
+"""The main job in one call: read a table, find the role of each column, study it."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence

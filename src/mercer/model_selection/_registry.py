@@ -1,8 +1,8 @@
 """Collect the candidates of all families."""
 
 import importlib
-import importlib.util
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -77,14 +77,9 @@ def candidates(task: str) -> list[Candidate]:
 
 @cache
 def _list_offers() -> tuple[Candidate, ...]:
-    """Return the candidates of all families, which are imported when candidates are first needed.
-
-    They are remembered: in an editable install, looking for a module that is not there takes some milliseconds.
-    """
+    """Return the candidates of all families that have a module of them; other families are not imported."""
     listed: list[Candidate] = []
     for family in FAMILIES:
-        # A family without candidates has no such module.
-        name = f"mercer.{family}._candidates"
-        if importlib.util.find_spec(name) is not None:
-            listed.extend(importlib.import_module(name).CANDIDATES)
+        if files("mercer").joinpath(family, "_candidates.py").is_file():
+            listed.extend(importlib.import_module(f"mercer.{family}._candidates").CANDIDATES)
     return tuple(listed)

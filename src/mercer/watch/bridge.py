@@ -1,4 +1,4 @@
-"""A line of print for each step of a fit."""
+"""The bridge from the driver's steps to scikit-learn's callback protocol."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

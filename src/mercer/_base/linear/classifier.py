@@ -1,4 +1,4 @@
-"""From the labels of the rows, wherever they are, to classes and to the indices that a loss takes."""
+"""What linear classifiers share once fitted: scores, labels, probabilities, and coefficients stored sparse."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

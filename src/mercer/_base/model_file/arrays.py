@@ -1,4 +1,4 @@
-"""The array types that a model file may hold, each with one little-endian spelling."""
+"""How NumPy and SciPy values are written and read: arrays, scalars, dtypes, masked and sparse arrays."""
 
 import math
 import re

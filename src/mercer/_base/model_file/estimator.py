@@ -1,8 +1,8 @@
-"""What a notebook shows of a loaded model: names of parts and of columns, which a file must not turn into a weapon.
+"""How estimators, splitters and small records are written and read.
 
-scikit-learn's table of parameters puts ``name__parameter`` between the quotes of a script, and searches documentation
-for it as a regular expression. So a quote in a name would run what follows it when somebody presses the button beside
-it, and repeated groups would search for ever. It also lists a name for each column that a transformer gives.
+An object is its class key, its constructor parameters and the rest of its attributes. It is rebuilt without calling
+its constructor: a new instance is given its attributes, once the class is found in the registry and the names agree
+with it.
 """
 
 import dataclasses

@@ -1,7 +1,8 @@
-"""The classes inside fitted scikit-learn models that have no public name.
+"""The closed registry: the only classes and functions that a model file can name.
 
-A fitted calibrated classifier holds calibrators, an iterative imputer holds triplets. Their classes are private, but
-their objects are public attributes: fitting the smallest model that has one gives its class, whatever it is called.
+A file holds keys such as ``"sklearn.preprocessing.StandardScaler"``. A key is looked up in the tables below, and what
+is imported is the module named in the table, never text from the file. mercer's own estimators are those that a family
+lists in its ``__all__``.
 """
 
 import importlib

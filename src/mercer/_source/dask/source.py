@@ -1,4 +1,8 @@
-"""Map the rows of a Dask collection to one value each: Dask arrays that are computed when asked for."""
+"""Rows on a Dask cluster, or in whatever a Dask scheduler computes: each chunk is summed where it is.
+
+A pass is one graph of tasks. Every chunk is cut to the fixed blocks where it lies; sums of blocks merge along the tree
+that all places share, on the workers; one sum travels to the client. Rows never do, unless asked for by number.
+"""
 
 import copy
 import operator

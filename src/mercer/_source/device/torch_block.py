@@ -1,4 +1,4 @@
-"""Sums of rows by label on an NVIDIA GPU by a CUDA program: each row is read once, and nothing is written but sums."""
+"""Blocks of torch tensors: methods that torch can compute with fewer passes over memory than the array API can."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The formats in which dates are written, and which of them a column has."""
+"""Give columns plain types: numbers, dates and texts, from whatever a file or a frame holds."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,8 @@
-"""The table files of a folder, in the order of their names, opened as one table."""
+"""Sources of tables that Arrow reads: Parquet, Arrow and text files, datasets, scanners, tables, batch readers.
+
+Targets and weights are named columns, or are given separately. All other columns are features, in the order of
+the table; a fitted model reads the columns it knows by name, so that a table may still hold the target.
+"""
 
 import bisect
 import os

@@ -1,4 +1,8 @@
-"""Give columns of Arrow tables plain types without pandas, which takes longer to load than a small table to predict."""
+"""Read a table of any size block by block.
+
+Delimited text is read with known types of the columns, so that blocks do not guess different ones. From the first value
+that does not have its type on, the column is read as text.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

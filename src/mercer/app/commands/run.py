@@ -1,4 +1,4 @@
-"""Options from a TOML file, under the names that ``mercer.run`` takes."""
+"""``mercer run``: study a table, and write a report and a model."""
 
 import argparse
 import json
