@@ -158,7 +158,7 @@ class LarsCV(LeastAngleCV):
     >>> X, y = make_regression(n_samples=200, noise=4.0, random_state=0)
     >>> model = LarsCV(cv=5).fit(X, y)
     >>> round(model.score(X, y), 4), round(model.alpha_, 4)
-    (0.9996, 0.2961)
+    (0.9997, 0.2962)
     """
 
     __doc__ = compose_docstring(__doc__, _SHARED)
@@ -195,7 +195,7 @@ class LassoLarsCV(LeastAngleCV):
     >>> X, y = make_regression(noise=4.0, random_state=0)
     >>> model = LassoLarsCV(cv=5).fit(X, y)
     >>> round(model.score(X, y), 4), round(model.alpha_, 4)
-    (0.9993, 0.3972)
+    (0.9994, 0.3972)
     """
 
     __doc__ = compose_docstring(__doc__, _SHARED)

@@ -95,7 +95,7 @@ def lars_path(
     >>> X, y = make_regression(100, 5, n_informative=2, random_state=0)
     >>> alphas, active, coefs = lars_path(X, y)
     >>> active[:2], coefs.shape
-    ([4, 3], (5, 3))
+    ([3, 4], (5, 3))
     """
     if X is None:
         raise ParameterError(
@@ -158,7 +158,7 @@ def lars_path_gram(
     >>> X, y = make_regression(100, 5, n_informative=2, random_state=0)
     >>> alphas, active, coefs = lars_path_gram(X.T @ y, X.T @ X, n_samples=100)
     >>> active[:2]
-    [4, 3]
+    [3, 4]
     """
     rules = _read_rules("lars_path_gram", locals())
     check_parameters("lars_path_gram", {"n_samples": Real(0, closed="neither")}, {"n_samples": n_samples})

@@ -69,7 +69,7 @@ class ARDRegression(LinearRegressor):
     >>> random = np.random.default_rng(0)
     >>> X = random.normal(size=(200, 10))
     >>> model = ARDRegression().fit(X, X[:, 0] - 2.0 * X[:, 1] + 0.1 * random.normal(size=200))
-    >>> model.coef_.round(1).tolist()
+    >>> (model.coef_.round(1) + 0.0).tolist()
     [1.0, -2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
 
