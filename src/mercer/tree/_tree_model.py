@@ -151,7 +151,7 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
             growth = Growth(columns, target, rules, threads)
             seed = draw_seed(self.random_state)
             # Rows of weight zero take no part in the growth, so they cannot fill min_samples_leaf.
-            growth.plant((weight > 0).nonzero()[0].astype(np.int32), seed)
+            growth.begin((weight > 0).nonzero()[0].astype(np.int32), seed)
             return growth
 
         def finish(state: GrowthState | TreeLevel) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def at_level(level, monkeypatch):
 def grown(target, X, kinds=None, columns=None, **rules):
     columns = columns or encode_columns(X, 1, "test", coarse=True, kinds=kinds)
     growth = Growth(columns, target, Rules(max_features=X.shape[1], max_depth=4, **rules))
-    growth.plant(numpy.arange(len(X), dtype=numpy.int32), 7)
+    growth.begin(numpy.arange(len(X), dtype=numpy.int32), 7)
     while growth.grow_level():
         pass
     return assemble(take_state(growth), X.shape[1], numpy.array([target.first_slots[-1]]))
@@ -92,7 +92,7 @@ def test_every_build_finds_the_same_medians(at_level, random):
     target = make_value_target(y, numpy.ones(40), "absolute_error")
     columns = encode_columns(X, 1, "test")
     growth = Growth(columns, target, Rules(max_features=2, max_depth=2, random=random))
-    growth.plant(numpy.arange(40, dtype=numpy.int32), 7)
+    growth.begin(numpy.arange(40, dtype=numpy.int32), 7)
     while growth.grow_level():
         pass
     tree = assemble(take_state(growth), 2, numpy.array([1]))

@@ -49,15 +49,15 @@ def make_targets(X, weight):
     yield make_value_target(numpy.sinh(4 * y)[:, None], weight, "squared_error")
 
 
-def plant(columns, target, rules, threads=1):
+def begin(columns, target, rules, threads=1):
     growth = Growth(columns, target, rules, threads)
-    growth.plant(numpy.arange(N_ROWS, dtype=numpy.int32), 7)
+    growth.begin(numpy.arange(N_ROWS, dtype=numpy.int32), 7)
     return growth
 
 
 def grow(columns, target, rules):
     n_classes = numpy.array([2 if hasattr(target, "labels") else 1])
-    return grow_whole(plant(columns, target, rules), n_classes, Room())
+    return grow_whole(begin(columns, target, rules), n_classes, Room())
 
 
 def assert_same(tree, expected):
@@ -98,7 +98,7 @@ def test_levels_and_shares_of_columns_find_the_same_cuts(monkeypatch):
     X = draw_columns("equal columns")
     target = next(make_targets(X, numpy.ones(N_ROWS)))
     rules = Rules(max_features=X.shape[1])
-    growth = plant(encode_columns(X, 1, "test", steps=True), target, rules, threads=2)
+    growth = begin(encode_columns(X, 1, "test", steps=True), target, rules, threads=2)
     while growth.grow_level():
         pass
     tree = assemble(take_state(growth), X.shape[1], numpy.array([2]))

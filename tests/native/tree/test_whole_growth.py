@@ -63,20 +63,20 @@ def targets(y, weight):
     yield make_value_target(numpy.stack([y, -(y**2)], axis=1), weight, "squared_error")
 
 
-def planted(X, target, weight, **rules):
+def begun(X, target, weight, **rules):
     columns = keep_columns(X, "test") if rules.get("random") else encode_columns(X, 1, "test", coarse=True)
     growth = Growth(columns, target, Rules(**{"max_features": X.shape[1], **rules}))
-    growth.plant(numpy.flatnonzero(weight > 0).astype(numpy.int32), 7)
+    growth.begin(numpy.flatnonzero(weight > 0).astype(numpy.int32), 7)
     return growth
 
 
 def assert_same_trees(X, target, weight, room=None, threads=1, **rules):
     n_classes = getattr(target, "first_slots", None)
     n_classes = numpy.ones(target.n_outputs, int) if n_classes is None else numpy.diff(n_classes)
-    growth = planted(X, target, weight, **rules)
+    growth = begun(X, target, weight, **rules)
     growth.threads = threads
     whole = grow_whole(growth, n_classes, room or Room())
-    growth = planted(X, target, weight, **rules)
+    growth = begun(X, target, weight, **rules)
     while growth.grow_level():
         pass
     expected = assemble(take_state(growth), X.shape[1], n_classes)
@@ -128,7 +128,7 @@ def test_threads_that_grow_branches_grow_the_same_tree(monkeypatch, rules):
 def test_ctrl_c_keeps_the_branches_that_are_grown(monkeypatch):
     monkeypatch.setattr(_whole_growth, "CALL_VISITS", 0)
     X, y = draw_rows(900)
-    growth = planted(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
+    growth = begun(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
     growth.threads = 2
     grow, calls = _whole_growth.node_search.grow_nodes, iter(range(99))
 
@@ -161,7 +161,7 @@ def test_arrays_that_another_tree_has_used_leave_no_trace():
 def test_a_growth_that_is_stopped_ends_within_the_next_call(monkeypatch, plain):
     monkeypatch.setattr(_whole_growth, "_VISITS", 4 * 500)
     X, y = draw_rows(500)
-    growth = planted(X, make_value_target(y[:, None], numpy.ones(500), "squared_error"), numpy.ones(500))
+    growth = begun(X, make_value_target(y[:, None], numpy.ones(500), "squared_error"), numpy.ones(500))
     if not plain:
         # Two threads share the first levels, however few visits they take.
         growth.threads = 2
@@ -178,18 +178,18 @@ def test_ctrl_c_on_one_thread_ends_the_branches_of_the_others(monkeypatch):
     # Each native call ends after one node.
     monkeypatch.setattr(_whole_growth, "_VISITS", 1)
     X, y = draw_rows(900)
-    growth = planted(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
+    growth = begun(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
     growth.threads = 2
-    thicket = _whole_growth.Thicket(growth, Room())
+    branches = _whole_growth.BranchGrowth(growth, Room())
     grow, calls = _whole_growth.node_search.grow_nodes, []
 
     def stop_after_five(*records):
         calls.append(None)
         # As another thread would, whose branch was interrupted.
-        thicket.is_stopped = len(calls) == 5
+        branches.is_stopped = len(calls) == 5
         return grow(*records)
 
     monkeypatch.setattr(_whole_growth.node_search, "grow_nodes", stop_after_five)
-    thicket.grow_in_turn([numpy.zeros(1, int)])
+    branches.grow_in_turn([numpy.zeros(1, int)])
     assert len(calls) == 5
-    assert thicket.tree(numpy.ones(1, int)).node_count == 11
+    assert branches.tree(numpy.ones(1, int)).node_count == 11

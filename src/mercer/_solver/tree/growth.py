@@ -98,7 +98,7 @@ class Growth:
     words: list[Array] = field(default_factory=list)
     n_words: int = 0
 
-    def plant(self, rows: Array, seed: int) -> None:
+    def begin(self, rows: Array, seed: int) -> None:
         """Begin with the root, whose rows are `rows`."""
         starts, stops = np.zeros(1, np.int64), np.array([len(rows)], np.int64)
         known = self.target.describe(rows, starts, stops)

@@ -41,23 +41,23 @@ class GrowthInterrupt(KeyboardInterrupt):
 
 
 def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
-    """Grow a tree, whose root is planted, to its end, and return it; Ctrl-C raises :class:`GrowthInterrupt`."""
+    """Grow a tree, which has begun, to its end, and return it; Ctrl-C raises :class:`GrowthInterrupt`."""
     # Categories, constraints and the like need the level-by-level growth.
     if not can_grow_whole(growth):
         while growth.grow_level():
             pass
         return assemble(take_state(growth), growth.columns.n_features, n_classes)
     waiting = _grow_large(growth)
-    thicket = Thicket(growth, room)
+    branches = BranchGrowth(growth, room)
     try:
         if _shares(growth):
-            thicket.grow_branches(waiting)
+            branches.grow_branches(waiting)
         else:
-            thicket.grow_in_turn(waiting)
+            branches.grow_in_turn(waiting)
     except KeyboardInterrupt as interrupt:
         # Native calls end with whole nodes: those that still wait to be split are leaves.
-        raise GrowthInterrupt(thicket.tree(n_classes)) from interrupt
-    return thicket.tree(n_classes)
+        raise GrowthInterrupt(branches.tree(n_classes)) from interrupt
+    return branches.tree(n_classes)
 
 
 def can_grow_whole(growth: Growth) -> bool:
@@ -115,7 +115,7 @@ class NodeTable:
         length = top + max(64, 2 * rows // share // growth.rules.min_rows_leaf)
         nodes = room.take(f"{name} nodes", (length,), GROWN_NODE)
         described = room.take(f"{name} described", (length, growth.target.n_numbers))
-        # Placeholders: `Thicket.tree` overwrites these with what the levels hold.
+        # Placeholders: `BranchGrowth.tree` overwrites these with what the levels hold.
         nodes["left"][:top], nodes["pure"][:top], nodes["weight"][:top], described[:top] = LEAF, 1, 1.0, 1.0
         return cls(room, name, top, nodes, described)
 
@@ -131,7 +131,7 @@ class NodeTable:
             new[: self.n_nodes] = kept
             setattr(self, name, new)
 
-    def graft(self, root: int, nodes: Array, described: Array) -> None:
+    def add_branch(self, root: int, nodes: Array, described: Array) -> None:
         """Add the nodes of a branch, whose first one takes the place of `root`."""
         first, added = self.n_nodes, len(nodes) - 1
         self.make_room(first + added)
@@ -143,7 +143,7 @@ class NodeTable:
 
 
 @dataclass(eq=False)
-class Thicket:
+class BranchGrowth:
     """The branches of a tree that native calls grow."""
 
     growth: Growth
@@ -196,7 +196,7 @@ class Thicket:
             self.is_stopped = True
             for number in sorted(grown):
                 level, node = branches[number]
-                self.table.graft(self._number(level) + node, *grown[number])
+                self.table.add_branch(self._number(level) + node, *grown[number])
 
     def _grow(self, table: NodeTable, rows: Array, nodes: tuple[Any, ...], most: int) -> None:
         """Grow nodes of up to `most` rows of `rows`; `nodes` are the fields of those that wait to be split."""

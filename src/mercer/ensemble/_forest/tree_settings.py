@@ -66,7 +66,7 @@ class TreeSettings:
         """
         rules = replace(self.rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
         growth = Growth(columns, target, rules, threads, goes_on)
-        growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
+        growth.begin(np.flatnonzero(weight > 0).astype(np.int32), seed)
         if self.max_leaves is None:
             tree = grow_whole(growth, n_classes, self.room)
         else:
