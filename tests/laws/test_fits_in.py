@@ -1,5 +1,6 @@
 """Promise 1, it fits in: scikit-learn's own checks, in every setting; promise 9's declared exceptions stay needed."""
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -131,6 +132,15 @@ def test_the_documentation_states_range_default_and_meaning_of_each_parameter(es
         parameter = inspect.signature(estimator).parameters[name]
         default = "" if parameter.default is parameter.empty else f", default={parameter.default!r}"
         assert f"\n{name} : {rule.text}{default}\n    " in text, name
+
+
+def test_no_class_writes_the_section_of_parameters_that_its_declarations_make():
+    written = []
+    for module in {estimator.__module__ for estimator in public_estimators()}:
+        for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
+            if isinstance(node, ast.ClassDef) and any(one.__name__ == node.name for one in public_estimators()):
+                written += [node.name] if "\nParameters\n---" in (ast.get_docstring(node) or "") else []
+    assert written == []
 
 
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
