@@ -175,14 +175,8 @@ class ConformalClassifier(ClassifierMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice, in the fit and among the scores.
-
-        Returns
-        -------
-        self : ConformalClassifier
         """
         begun = time.perf_counter()
         check_wrapped_place(self, X, y)
@@ -297,33 +291,13 @@ class ConformalClassifier(ClassifierMixin, Estimator):
         return scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict class probabilities, as the model does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Predict class probabilities, as the model does."""
         if "estimator_" not in vars(self):
             check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Predict the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 

@@ -202,14 +202,8 @@ class ConformalRegressor(RegressorMixin, Estimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights; a weight of two is the row twice, in the fit and among the scores.
-
-        Returns
-        -------
-        self : ConformalRegressor
         """
         begun = time.perf_counter()
         check_wrapped_place(self, X, y)
@@ -337,17 +331,7 @@ class ConformalRegressor(RegressorMixin, Estimator):
         return [train for train, _ in splits(cv, X, y, classifier=False)]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the targets, as the model does; between its two quantiles for ``conformity='quantile'``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Predict the targets, as the model does; between its two quantiles for ``conformity='quantile'``."""
         if "estimator_" not in vars(self):
             check_is_fitted(self)
         values = np.asarray(self.estimator_.predict(X))

@@ -90,18 +90,8 @@ class PathModel(LeastAngleModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
         Xy : array-like of shape (n_features,) or (n_features, n_targets) or None, default=None
             The products X^T y of centred columns and targets, where they are known; they are checked.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : object
         """
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         if self.jitter is not None:

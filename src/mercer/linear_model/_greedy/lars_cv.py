@@ -80,18 +80,12 @@ class LeastAngleCV(OneTargetFolds, LeastAngleModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights, to fit and to test with; a weight of two is the row twice.
         **params
             For the splitter, where scikit-learn's metadata routing is on.
-
-        Returns
-        -------
-        self : object
         """
         name = type(self).__name__
         if not isinstance(self.precompute, bool | str | None):

@@ -105,18 +105,10 @@ class LassoLarsIC(LeastAngleModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
         copy_X : bool or None, default=None
             Has no effect, as the parameter of the class.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : LassoLarsIC
         """
         source = open_single_target(self, X, y, sample_weight)
         plan, name = plan_products(self, source), type(self).__name__

@@ -109,21 +109,7 @@ class OrthogonalMatchingPursuit(LinearRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OrthogonalMatchingPursuit":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : OrthogonalMatchingPursuit
-        """
+        """Fit the model."""
         name = type(self).__name__
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         most = count_columns(name, self.n_nonzero_coefs, self.tol, source.n_features)

@@ -83,18 +83,12 @@ class OrthogonalMatchingPursuitCV(OneTargetFolds, LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, to fit and to test with; a weight of two is the row twice.
         **params
             For the splitter, where scikit-learn's metadata routing is on.
-
-        Returns
-        -------
-        self : OrthogonalMatchingPursuitCV
         """
         source = self._one_target(self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr"))
         d = source.n_features

@@ -115,16 +115,8 @@ class ARDRegression(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self : ARDRegression
         """
         source = open_single_target(self, X, y, sample_weight)
         n_bytes = 40 * source.n_features**2
@@ -160,8 +152,6 @@ class ARDRegression(LinearRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         return_std : bool, default=False
             Whether to return the standard deviation of the prediction too: of the noise, 1 / alpha, of the
             coefficients, x S x^T with x centred, and of the intercept, 1 / (alpha n).
