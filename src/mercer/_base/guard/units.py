@@ -26,7 +26,8 @@ _BY_DEPENDENCE: dict[tuple[str, ...], str] = {
         AgglomerativeClustering ClassConditionalClassifier ClassicalMDS FastICA GaussianMixture GaussianNB
         GaussianRandomProjection GrowingKMeans HDBSCAN ICA IncrementalPCA Isomap KMeans KMedoids KNeighborsClassifier
         KNeighborsOutlier KNeighborsRegressor KNeighborsTransformer KernelDiscriminantAnalysis
-        KernelLogisticRegression KernelPCA LassoCV LedoitWolf LocalOutlierFactor LocallyLinearEmbedding
+        KernelLogisticRegression KernelPCA Lars LarsCV LassoCV LassoLarsCV LassoLarsIC LedoitWolf LocalOutlierFactor
+        LocallyLinearEmbedding OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV
         MiniBatchKMeans NearestCentroid NearestNeighbors NuSVC OAS OnlinePCA PCA PairwiseClustering ProbabilisticPCA
         PrototypeAgglomeration RBFNetworkClassifier RBFNetworkRegressor RadialBasis RobustPCA SVC SelfOrganizingMap
         ShrunkCovariance SoftKMeans SparseRandomProjection StackingClassifier TSNE VotingClassifier""",
@@ -43,7 +44,7 @@ _BY_DEPENDENCE: dict[tuple[str, ...], str] = {
         BernoulliRBM ComplementNB LinearSVC MiniBatchNMF MultinomialHMM MultinomialNB OrthogonalRandomFeatures
         PoissonHMM RBFSampler SGDClassifier SpectralEmbedding Autoencoder MLPClassifier Perceptron""",
     (_COLUMNS, _SCALE, _TARGET): """
-        BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso StackingRegressor""",
+        ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoLars StackingRegressor""",
     (_COLUMNS, _SCALE, _PLACE, _TARGET): """
         LinearGaussianModel MLPRegressor""",
     (_COLUMNS, _SCALE, _PLACE, _TARGET, _TARGET_PLACE): "LinearSVR SGDRegressor",
