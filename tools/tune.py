@@ -130,7 +130,7 @@ def tune(name, value, is_set):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="rooms or crossovers, such as _source or _source.COMPILED_COLUMNS")
+    parser.add_argument("names", nargs="*", help="rooms or crossovers, such as _base or _base.NUMPY_CLASSES")
     parser.add_argument("--set", action="store_true", help="write the best sizes into the tables")
     options = parser.parse_args()
     crossovers = list_crossovers()

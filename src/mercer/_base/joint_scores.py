@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base import _crossovers
 from mercer._base.opening import open_new_rows
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import few_rows
@@ -14,9 +15,6 @@ from mercer._source import Block, place_of
 from mercer._source.block import DenseBlock
 from mercer._source.namespace import find_row_largest, namespace_of, sum_rows
 from mercer._statistic import Statistic
-
-# The most classes for which native code finds the largest score sooner than NumPy.
-_NARROW = 8
 
 
 class JointScores(ClassifierMixin):
@@ -157,7 +155,7 @@ class LargestScore:
 
 def choose_classes(scores: Any) -> Any:
     """Return the index of the largest score in each row, among equals the lowest."""
-    if scores.shape[1] > _NARROW or not _is_plain(scores):
+    if scores.shape[1] >= _crossovers.NUMPY_CLASSES or not _is_plain(scores):
         return namespace_of(scores).argmax(scores, axis=1)
     chosen = np.empty(len(scores), np.int64)
     class_scores.choose_largest(scores, chosen)

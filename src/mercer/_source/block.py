@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from mercer._native.sums import stored_products
-from mercer._source import _crossovers
 from mercer._source.groups import Groups
 from mercer._types import Array, Rows
 
+# Columns of a dense factor that the compiled products of sparse rows need: they work on four at a time.
+_LEAST_COLUMNS = 4
 # With fewer blocks than this, they get equal shares of the rows: a short last block would leave a thread idle.
 _FEW_BLOCKS = 8
 
@@ -272,4 +273,4 @@ class SparseBlock(Block):
 
 def _has_products(right: Array) -> bool:
     """Return whether there are compiled products of sparse rows with `right`, of the same bits as SciPy's."""
-    return right.ndim == 2 and right.shape[1] >= _crossovers.COMPILED_COLUMNS and right.dtype == np.float64
+    return right.ndim == 2 and right.shape[1] >= _LEAST_COLUMNS and right.dtype == np.float64
