@@ -5,8 +5,7 @@ from mercer.hmm._density_hmm import DensityHMM
 from mercer.hmm._durations.model import Segment, SemiMarkovHMM
 from mercer.hmm._gaussian_hmm import GaussianHMM
 from mercer.hmm._gmm_hmm import GMMHMM
-from mercer.hmm._linear_gaussian.estimates import StateEstimates
-from mercer.hmm._linear_gaussian.model import LinearGaussianModel
+from mercer.hmm._linear_gaussian.model import LinearGaussianModel, StateEstimates
 from mercer.hmm._multinomial_hmm import MultinomialHMM
 from mercer.hmm._online import StateFilter
 from mercer.hmm._poisson_hmm import PoissonHMM

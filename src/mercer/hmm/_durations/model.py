@@ -34,8 +34,8 @@ from mercer.errors import DataError, ModelFileError
 from mercer.hmm._durations.distributions import KINDS, StateDurations, first_durations
 from mercer.hmm._durations.training import SegmentPasses, SemiMarkovParameters, SemiMarkovTraining
 from mercer.hmm._emission import check_columns
-from mercer.hmm._fitting import ROWS_ARE_ORDERED, ChainFitting
 from mercer.hmm._gaussian_hmm import GaussianHMM
+from mercer.hmm._hidden_markov_model import ROWS_ARE_ORDERED, HiddenMarkovModel
 from mercer.hmm._sequences import join_sequences, read_lengths
 from mercer.hmm._starts import draw_rows
 
@@ -203,17 +203,17 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         self._conclude(outcome, cure="raise n_iter or tol, or try n_init > 1")
         return self
 
-    def _make_inner(self) -> ChainFitting:
+    def _make_inner(self) -> HiddenMarkovModel:
         """Return an unfitted copy of the model whose emissions are used."""
         given = GaussianHMM() if self.emission is None else self.emission
-        if not isinstance(given, ChainFitting):
+        if not isinstance(given, HiddenMarkovModel):
             raise DataError(
                 f"{type(self).__name__}: emission must be a hidden Markov model of mercer.hmm; got "
                 f"{type(given).__name__}. Wrap a density in DensityHMM."
             )
         return clone(given).set_params(n_components=self.n_components)
 
-    def _open_steps(self, inner: ChainFitting, X: Any, lengths: Any, reset: bool) -> tuple[Source, list[Array]]:
+    def _open_steps(self, inner: HiddenMarkovModel, X: Any, lengths: Any, reset: bool) -> tuple[Source, list[Array]]:
         """Open rows, and cut them into sequences."""
         subject = type(self).__name__
         X, joined = join_sequences(subject, X)
@@ -225,7 +225,9 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         rows, stops = np.ascontiguousarray(source.whole(), dtype=np.float64), np.cumsum(counts)
         return source, [rows[stop - count : stop] for count, stop in zip(counts, stops, strict=True)]
 
-    def _start(self, source: Source, inner: ChainFitting, durations: StateDurations, training: Any, seed: Any) -> Any:
+    def _start(
+        self, source: Source, inner: HiddenMarkovModel, durations: StateDurations, training: Any, seed: Any
+    ) -> Any:
         """Return first parameters; a generator of requests."""
         k = self.n_components
         rows = yield from draw_rows(source, np.random.default_rng(seed), type(self).__name__)
@@ -234,7 +236,7 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         check_columns(type(self).__name__, emission, source.n_features)
         return SemiMarkovParameters(np.full(k, 1.0 / k), transition, durations, emission)
 
-    def _attributes_of_best(self, state: Restarts, inner: ChainFitting, dtype: Any) -> dict[str, Any]:
+    def _attributes_of_best(self, state: Restarts, inner: HiddenMarkovModel, dtype: Any) -> dict[str, Any]:
         parameters = state.choose()[0].parameters
         # Each state of the solver has a model of its own: what a watch was given must not change later.
         model = clone(inner)
