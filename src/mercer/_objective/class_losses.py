@@ -1,6 +1,6 @@
 """Losses whose scores are log-probabilities of classes: logistic for two, softmax for more.
 
-The compiled twins of the two sums that every pass needs are in ``_native/losses.py`` and ``_native/gradients.py``.
+The compiled twins of the two sums that every pass needs are in ``_native/sums/gradients.py``.
 """
 
 import math
@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer._native.shared import loss_numbers
 from mercer._native.sums import gradients
-from mercer._native.sums import losses as native_losses
 from mercer._objective.constants import compute_mean
 from mercer._objective.loss import TILE, LabelLoss
 from mercer._plain import plain
@@ -194,7 +193,7 @@ class Softmax(_ClassLoss):
 
     def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
         weight = _NO_WEIGHT if weight is None else weight
-        return native_losses.softmax(scores, scores.reshape(-1), y, weight, np.empty(scores.shape[0]))
+        return gradients.softmax(scores, scores.reshape(-1), y, weight, np.empty(scores.shape[0]))
 
     def add_gradients(
         self,

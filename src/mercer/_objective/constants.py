@@ -7,7 +7,7 @@ import numpy as np
 from mercer._types import Array
 
 # Halvings of an interval: doubles have 53 bits.
-_HALVINGS = 60
+HALVINGS = 60
 
 
 def compute_mean(values: Array, weight: Array | None) -> float:
@@ -45,11 +45,11 @@ def find_root(loss: Any, scores: Array, y: Array, weight: Array | None) -> float
     sign = -1.0 if first > 0 else 1.0
     # The unit of the targets is that of the first step, where scores are compared with them.
     low, high = 0.0, sign * (float(np.max(np.abs(y - scores[:, 0]))) / 2.0**20 or 1.0)
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         if not sign * sum_slopes(high) < 0.0:
             break
         low, high = high, 2.0 * high
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if sign * sum_slopes(middle) < 0.0:
             low = middle

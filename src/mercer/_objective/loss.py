@@ -13,16 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._native.sums import gradients
-from mercer._native.sums import losses as native_losses
-from mercer._objective.constants import find_root
+from mercer._objective.constants import HALVINGS, find_root
 from mercer._objective.loss_arguments import read_arguments, read_scores
 from mercer._types import Array
 
 _NO_WEIGHT = np.empty(0)
 # Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
 TILE = 256
-# Halvings of an interval: doubles have 53 bits.
-_HALVINGS = 60
 # The classes of losses by each of their names.
 LOSS_CLASSES: "dict[str, type[Loss]]" = {}
 
@@ -254,7 +251,7 @@ class Loss:
         """
         weight = _NO_WEIGHT if weight is None else weight
         y = np.ascontiguousarray(y, dtype=np.float64)
-        return native_losses.sum_rows(self.native, self.shape, scores.reshape(-1), y, weight)
+        return gradients.sum_rows(self.native, self.shape, scores.reshape(-1), y, weight)
 
     def add_gradients(
         self,
@@ -332,7 +329,7 @@ def _proximal(loss: Loss, scores: Array, y: Array, step: float, xp: Any) -> Arra
     # Hence the root lies between u = scores and one gradient step from there.
     far = scores - step * loss._residual(scores, y, xp)
     low, high = xp.minimum(scores, far), xp.maximum(scores, far)
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         # Each halving gives one more bit. low + (high - low) / 2 cannot overflow, unlike (low + high) / 2.
         middle = low + 0.5 * (high - low)
         beyond = middle - scores + step * loss._residual(middle, y, xp) > 0

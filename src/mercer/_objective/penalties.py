@@ -10,11 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._objective.constants import HALVINGS
 from mercer._objective.penalty import Penalty, StrengthPenalty
 from mercer._plain import plain
-
-# Halvings of an interval: doubles have 53 bits.
-_HALVINGS = 60
 
 
 @plain
@@ -332,7 +330,7 @@ class PowerPenalty(StrengthPenalty):
         low = np.minimum(low, size)
         high = size
         with np.errstate(divide="ignore"):
-            for _ in range(_HALVINGS):
+            for _ in range(HALVINGS):
                 middle = 0.5 * (low + high)
                 beyond = middle + price * middle ** (self.q - 1.0) > size
                 low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)

@@ -13,7 +13,7 @@ FAR = [-800.0, 800.0, 0.0]
 
 @pytest.fixture
 def losses(level):
-    return importlib.import_module(f"mercer._native.{level}.losses")
+    return importlib.import_module(f"mercer._native.{level}.gradients")
 
 
 def draw(n, k):

@@ -1,5 +1,7 @@
 # cython: infer_types=True
-"""Sums over a run of blocks that need each row twice, for a score and for a gradient, while it is in the cache.
+"""Losses of scores and their gradients: of scores that are known, and of a run of blocks of rows.
+
+A run of blocks needs each row twice, for a score and for a gradient, while it is in the cache.
 
 Scores of several columns and their gradients are products by BLAS, a tile of rows at a time, in float64 whatever the
 rows; one column is done by hand, since its cost is reading the rows once.
@@ -22,7 +24,7 @@ def score(x: cython.const[real][::1], w: cython.const[cython.double][::1]) -> cy
     """Return x . w over the length of x, by eight running sums added pairwise."""
     # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
-    whole: cython.Py_ssize_t = x.shape[0] - x.shape[0] % 8
+    whole = x.shape[0] - x.shape[0] % 8
     for lane in range(8):
         part[lane] = 0.0
     for j in range(0, whole, 8):
@@ -45,7 +47,7 @@ def add_rows(
 ) -> cython.void:
     """Add to `out` the sum of `count` rows, each times its factor; four at a time, to move `out` less often."""
     i: cython.Py_ssize_t = 0
-    d: cython.Py_ssize_t = X.shape[1]
+    d = X.shape[1]
     # The additions of one entry keep the order of the rows, as if they were added one by one.
     while i + 4 <= count:
         for j in range(d):
@@ -74,6 +76,7 @@ def meet_rows(
     residuals: cython.double[::1],
 ) -> cython.double:
     """Return the weighted sum of the losses of some rows, whose scores `residuals` become weighted slopes."""
+    # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
     # Runs of 64 rows on the stack, where no other pointer reaches them, so that loops over them vectorise.
     z = cython.declare(cython.double[64])
@@ -95,8 +98,30 @@ def meet_rows(
                 slope[i] *= weight[start + first + i]
         for i in range(run):
             residuals[first + i] = slope[i]
-            part[i % 8] += value[i]
+        whole = run - run % 8
+        for i in range(0, whole, 8):
+            for lane in range(8):
+                part[lane] += value[i + lane]
+        for i in range(whole, run):
+            part[i - whole] += value[i]
+    # Pairwise, always in this order: the same bits on every CPU.
     return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+
+
+def sum_rows(
+    loss: cython.int,
+    shape: cython.double,
+    scores: cython.double[::1],
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+) -> cython.double:
+    """Return the weighted sum of a loss of one score, see ``row_losses``; scores become weighted slopes.
+
+    An empty `weight` means ones.
+    """
+    with cython.nogil:
+        total = meet_rows(loss, shape, y, weight, 0, scores.shape[0], scores)
+    return total
 
 
 def row_run(
@@ -122,9 +147,9 @@ def row_run(
     residuals : (t,) scratch for a tile of rows; t divides `unit`
     sums : (m, d + 2), zero: the gradient by coefficients, by the intercept, and the sum of the losses
     """
-    start: cython.Py_ssize_t = 0
-    d: cython.Py_ssize_t = X.shape[1]
-    tile: cython.Py_ssize_t = residuals.shape[0]
+    start = 0
+    d = X.shape[1]
+    tile = residuals.shape[0]
     with cython.nogil:
         while start < X.shape[0]:
             # t divides `unit`: a tile never crosses the end of a block, and sums per block do not depend on who
@@ -157,6 +182,41 @@ def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: 
         most[i] = top
     for j in range(flat.shape[0]):
         flat[j] = inline.exp(flat[j])
+
+
+def softmax(
+    scores: cython.double[:, ::1],
+    flat: cython.double[::1],
+    y: cython.const[cython.Py_ssize_t][::1],
+    weight: cython.const[cython.double][::1],
+    part: cython.double[::1],
+) -> cython.double:
+    """Return the weighted sum of log(sum_j exp(z_j)) - z_y; overwrite scores by weight (probability - target).
+
+    `flat` is `scores` seen as one row, `part` room for one number per row; an empty `weight` means ones.
+    """
+    i: cython.Py_ssize_t
+    size: cython.double
+    sum_exp: cython.double
+    total: cython.double = 0.0
+    weighted: cython.bint = weight.shape[0] > 0
+    with cython.nogil:
+        # The target's score is needed as it is, before the scores become exponentials.
+        for i in range(scores.shape[0]):
+            total -= (weight[i] if weighted else 1.0) * scores[i, y[i]]
+        exponentiate(scores, flat, part)
+        for i in range(scores.shape[0]):
+            size = weight[i] if weighted else 1.0
+            sum_exp = 0.0
+            for j in range(scores.shape[1]):
+                sum_exp += scores[i, j]
+            total += size * (part[i] + inline.log(sum_exp))
+            # One division a row, in place of one a class.
+            sum_exp = size / sum_exp
+            for j in range(scores.shape[1]):
+                scores[i, j] *= sum_exp
+            scores[i, y[i]] -= size
+    return total
 
 
 @cython.cfunc
@@ -202,9 +262,9 @@ def softmax_run(
     tile, scores, flat, most : (t, d), (t, k), the same as one row, (t,) scratch; t divides `unit`
     sums : (m, k, d + 2), zero: per class the gradient by coefficients, by its intercept, and (in the first) the losses
     """
-    start: cython.Py_ssize_t = 0
-    d: cython.Py_ssize_t = X.shape[1]
-    k: cython.Py_ssize_t = W.shape[0]
+    start = 0
+    d = X.shape[1]
+    k = W.shape[0]
     size: cython.double = 1.0
     total: cython.double
     sum_exp: cython.double
@@ -267,9 +327,9 @@ def residual_run(
     tile, values : (t, d), (t, k) scratch; t divides `unit`
     sums : (m, k, d + 2), zero: per target the weighted sums of r (x - mean), of r, and of r^2
     """
-    start: cython.Py_ssize_t = 0
-    d: cython.Py_ssize_t = X.shape[1]
-    size: cython.double = 1.0
+    start = 0
+    d = X.shape[1]
+    size = 1.0
     with cython.nogil:
         while start < X.shape[0]:
             block = start // unit

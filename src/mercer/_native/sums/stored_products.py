@@ -12,48 +12,27 @@ index = cython.fused_type(cython.int, cython.longlong)
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def multiply_four(
+def multiply_row(
     columns: cython.const[index][::1],
     values: cython.const[real][::1],
     right: cython.const[cython.double][:, ::1],
     first: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
     out: cython.double[::1],
 ) -> cython.void:
-    """Write the products of one row with the columns `first` to `first` + 3 of `right`."""
-    value: cython.double
-    sums = cython.declare(cython.double[4])
-    for lane in range(4):
-        sums[lane] = 0.0
-    for place in range(columns.shape[0]):
-        value = values[place]
-        for lane in range(4):
-            sums[lane] += value * right[columns[place], first + lane]
-    for lane in range(4):
-        out[first + lane] = sums[lane]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def multiply_sixteen(
-    columns: cython.const[index][::1],
-    values: cython.const[real][::1],
-    right: cython.const[cython.double][:, ::1],
-    first: cython.Py_ssize_t,
-    out: cython.double[::1],
-) -> cython.void:
-    """Write the products of one row with the columns `first` to `first` + 15 of `right`."""
+    """Write the products of one row with `width` columns of `right`, at most 16, from `first` on."""
     value: cython.double
     sums = cython.declare(cython.double[16])
-    for lane in range(16):
+    for lane in range(width):
         sums[lane] = 0.0
     for place in range(columns.shape[0]):
         value = values[place]
-        for lane in range(16):
+        for lane in range(width):
             sums[lane] += value * right[columns[place], first + lane]
-    for lane in range(16):
+    for lane in range(width):
         out[first + lane] = sums[lane]
 
 
@@ -65,9 +44,7 @@ def multiply_rows(
     out: cython.double[:, ::1],
 ) -> None:
     """Write X B to `out` (n, k) for CSR rows X and `right` B (d, k), k at least 4."""
-    k: cython.Py_ssize_t = right.shape[1]
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
+    k = right.shape[1]
     with cython.nogil:
         for row in range(out.shape[0]):
             start, stop = pointers[row], pointers[row + 1]
@@ -76,60 +53,39 @@ def multiply_rows(
             while first < k:
                 if k >= 16 and k - first > 4:
                     first = min(first, k - 16)
-                    multiply_sixteen(columns[start:stop], values[start:stop], right, first, out[row])
+                    multiply_row(columns[start:stop], values[start:stop], right, first, 16, out[row])
                     first += 16
                 else:
                     first = min(first, k - 4)
-                    multiply_four(columns[start:stop], values[start:stop], right, first, out[row])
+                    multiply_row(columns[start:stop], values[start:stop], right, first, 4, out[row])
                     first += 4
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def add_sixteen(
+def add_row(
     columns: cython.const[index][::1],
     values: cython.const[real][::1],
     left: cython.const[cython.double][::1],
     first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
     out: cython.double[:, ::1],
 ) -> cython.void:
-    """Add each stored value of one row times the entries `first` to `last` - 1 of `left` to `out`, `last` - 16 on."""
-    column: cython.Py_ssize_t
+    """Add each stored value of one row times `width` entries of `left`, at most 16, to `out`, from `begin` on.
+
+    Entries before `first` were added before and count as zeros.
+    """
     value: cython.double
     given = cython.declare(cython.double[16])
-    # Columns that were added before get zeros.
-    for lane in range(16):
-        given[lane] = left[last - 16 + lane] if last - 16 + lane >= first else 0.0
+    for lane in range(width):
+        given[lane] = left[begin + lane] if begin + lane >= first else 0.0
     for place in range(columns.shape[0]):
-        value, column = values[place], columns[place]
-        for lane in range(16):
-            out[column, last - 16 + lane] += value * given[lane]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def add_four(
-    columns: cython.const[index][::1],
-    values: cython.const[real][::1],
-    left: cython.const[cython.double][::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-    out: cython.double[:, ::1],
-) -> cython.void:
-    """Add each stored value of one row times the entries `first` to `last` - 1 of `left` to `out`, `last` - 4 on."""
-    column: cython.Py_ssize_t
-    value: cython.double
-    given = cython.declare(cython.double[4])
-    # Columns that were added before get zeros.
-    for lane in range(4):
-        given[lane] = left[last - 4 + lane] if last - 4 + lane >= first else 0.0
-    for place in range(columns.shape[0]):
-        value, column = values[place], columns[place]
-        for lane in range(4):
-            out[column, last - 4 + lane] += value * given[lane]
+        value = values[place]
+        for lane in range(width):
+            out[columns[place], begin + lane] += value * given[lane]
 
 
 def add_transposed_product(
@@ -140,9 +96,7 @@ def add_transposed_product(
     out: cython.double[:, ::1],
 ) -> None:
     """Add X^T A to `out` (d, k) for CSR rows X with finite values and `left` A (n, k), k at least 4."""
-    k: cython.Py_ssize_t = left.shape[1]
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
+    k = left.shape[1]
     with cython.nogil:
         for row in range(left.shape[0]):
             start, stop = pointers[row], pointers[row + 1]
@@ -150,10 +104,10 @@ def add_transposed_product(
             while first < k:
                 if k >= 16 and k - first > 8:
                     last = min(first + 16, k)
-                    add_sixteen(columns[start:stop], values[start:stop], left[row], first, last, out)
+                    add_row(columns[start:stop], values[start:stop], left[row], first, last - 16, 16, out)
                 else:
                     last = min(first + 4, k)
-                    add_four(columns[start:stop], values[start:stop], left[row], first, last, out)
+                    add_row(columns[start:stop], values[start:stop], left[row], first, last - 4, 4, out)
                 first = last
 
 
@@ -167,8 +121,6 @@ def add_deviations(
     counted: cython.double[::1],
 ) -> None:
     """Add weight (x - mean)^2 of each stored entry to `squares` (d,) at its column, and its weight to `counted`."""
-    place: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     with cython.nogil:
         for row in range(weights.shape[0]):
             for place in range(pointers[row], pointers[row + 1]):
