@@ -13,10 +13,6 @@ from scipy.linalg import LinAlgError, eigh, lapack
 from mercer._native.shared import eigenpairs
 from mercer._types import Array
 
-# Rows of a matrix that LAPACK decomposes within 20 ms of CPU time on one core: shorter than Ctrl-C may wait. Callers
-# run larger ones aside.
-HEAVY = 400
-
 
 def find_eigenpairs(
     matrix: Array, first: int = 0, last: int | None = None, driver: str = "evr", *, check_finite: bool = False
@@ -24,8 +20,9 @@ def find_eigenpairs(
     """Return eigenvalues `first` to `last` of a symmetric matrix, in rising order, and their vectors as columns.
 
     The result has the bits of ``scipy.linalg.eigh(matrix, subset_by_index=[first, last], driver=driver)``. Only the
-    lower triangle is read, and the matrix is kept. Above `HEAVY` rows call it inside ``Dense(..., heavy=True)`` or
-    `run_aside`: the interpreter's lock is free while LAPACK computes, and the waiting thread notices Ctrl-C.
+    lower triangle is read, and the matrix is kept. Above `HEAVY` rows, see :mod:`mercer._solver.request`, call it
+    inside ``Dense(..., heavy=True)`` or `run_aside`: the interpreter's lock is free while LAPACK computes, and the
+    waiting thread notices Ctrl-C.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from mercer._solver.lbfgs import PROMISE
 from mercer._solver.line_search import search
 from mercer._solver.linear_problem import LinearProblem, Point
 from mercer._solver.metric import Metric, survey
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.step import Solution
 from mercer._solver.vector import inner
 from mercer._statistic.loss import CurvatureProduct, LossCurvature
@@ -38,7 +38,7 @@ def newton_cholesky(
 
     def direction(point: Point) -> Generator[Any, Any, np.ndarray]:
         curvature = yield LossCurvature(problem.loss, point.parameters)
-        return (yield Dense(lambda: _solve_full(problem, curvature, point.gradient), heavy=curvature.shape[0] > 500))
+        return (yield Dense(lambda: _solve_full(problem, curvature, point.gradient), heavy=curvature.shape[0] > HEAVY))
 
     return (yield from _newton(problem, start, max_iter, lambda metric: direction))
 
@@ -92,23 +92,25 @@ def _solve_full(problem: LinearProblem, curvature: np.ndarray, gradient: np.ndar
     # Without an intercept its rows and columns are left out.
     keep = np.tile(used, k)
     step = np.zeros(k * width)
-    step[keep] = _solve_positive(
+    step[keep] = solve_semidefinite(
         hessian[np.ix_(keep, keep)] if not used.all() else hessian, -gradient.reshape(-1)[keep]
     )
     return step.reshape(k, width)
 
 
-def _solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve with a matrix that is positive semi-definite up to rounding, columns scaled to one diagonal."""
+def solve_semidefinite(matrix: np.ndarray, right: np.ndarray, lift: float = 0.0) -> np.ndarray:
+    """Solve with a matrix that is positive semi-definite up to rounding, columns scaled to one diagonal.
+
+    A `lift` is added to that diagonal; where the matrix has no factor, the least ridge with which it has one.
+    """
     diagonal = np.diagonal(matrix)
     root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     unit = matrix / root / root[:, None]
-    lift = 0.0
     while True:
         factor, failed = dpotrf(unit + lift * np.eye(len(unit)) if lift else unit, lower=1)
         if not failed:
             return dpotrs(factor, right / root, lower=1)[0] / root
-        # The least ridge that makes the matrix factorable: first the size of rounding, then a hundred times more.
+        # First the size of rounding, then a hundred times more.
         lift = max(1e-13, 100.0 * lift)
 
 

@@ -64,6 +64,11 @@ class Tiles:
         return source.tiles(self.function, self.out)
 
 
+# The side of a matrix from which a factorisation is heavy: LAPACK takes 20 ms of CPU time on one core, as long as
+# Ctrl-C may wait, and starting a thread takes 0.1 ms. A step of some factorisations is heavy from half of it on.
+HEAVY = 400
+
+
 @dataclass(frozen=True)
 class Dense:
     """A dense computation that cannot be cut into blocks, such as a factorisation: ``function()``.

@@ -17,7 +17,8 @@ from mercer._base import LimitedEstimator, fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.eigenpairs import HEAVY, find_eigenpairs
+from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._solver.request import HEAVY
 from mercer._source import Block, Source, open_source
 from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer._source.threads import one_blas_thread

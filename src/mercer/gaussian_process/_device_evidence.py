@@ -1,4 +1,4 @@
-"""The exact evidence of rows on a device, where all of it stays: one n x n matrix, and a second while it is factored.
+"""The exact evidence in array-API operations, for rows on a device: one n x n matrix, and a second while factored.
 
 The sums are those of :mod:`mercer.gaussian_process._evidence`. Kernels are made block by block into the matrix C, the
 library factors it, the factor is inverted in its place, and derivatives are summed block by block against the inverse.

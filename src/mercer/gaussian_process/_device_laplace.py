@@ -1,4 +1,4 @@
-"""Laplace's approximation for rows on a device, where all of it stays: the kernel matrix, and B with its factor.
+"""Laplace's approximation in array-API operations, for rows on a device: the kernel matrix, and B with its factor.
 
 Formulas and Newton's steps are those of :mod:`mercer.gaussian_process._laplace`. At most three n x n matrices are live:
 K, B and its factor while the library makes that; else K and the factor, or the inverse in the place of the factor.

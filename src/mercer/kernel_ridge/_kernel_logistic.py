@@ -14,11 +14,11 @@ from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, 
 from mercer._base.scoring import ClassifierMixin
 from mercer._objective import Logistic, Softmax
 from mercer._objective.penalties import ElasticNetPenalty
-from mercer._solver.eigenpairs import HEAVY, find_eigenpairs
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cholesky
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import open_source
 from mercer._source.memory import require_memory

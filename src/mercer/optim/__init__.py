@@ -21,11 +21,10 @@ from mercer.optim._methods.adaptive import Adam, AdamW, RMSprop, Rprop
 from mercer.optim._methods.annealing import anneal, sample_states
 from mercer.optim._methods.conjugate_gradient import ConjugateGradient
 from mercer.optim._methods.coordinate import CoordinateSearch
-from mercer.optim._methods.descent import GradientDescent
+from mercer.optim._methods.descent import GradientDescent, Momentum, Nesterov
 from mercer.optim._methods.gibbs import GibbsDistribution, list_states
 from mercer.optim._methods.lbfgs import LBFGS
 from mercer.optim._methods.mean_field import PairwiseEnergy, anneal_mean_field, mean_field_entropy
-from mercer.optim._methods.momentum import Momentum, Nesterov
 from mercer.optim._methods.newton import Newton
 from mercer.optim._methods.proximal import ProximalGradient
 from mercer.optim._methods.quadratic_program import minimize_quadratic

@@ -13,9 +13,8 @@ from mercer.optim._method import Method
 from mercer.optim._methods.adaptive import Adam, AdamW, RMSprop, Rprop
 from mercer.optim._methods.conjugate_gradient import ConjugateGradient
 from mercer.optim._methods.coordinate import CoordinateSearch
-from mercer.optim._methods.descent import GradientDescent
+from mercer.optim._methods.descent import GradientDescent, Momentum, Nesterov
 from mercer.optim._methods.lbfgs import LBFGS
-from mercer.optim._methods.momentum import Momentum, Nesterov
 from mercer.optim._methods.newton import Newton
 from mercer.optim._methods.proximal import Bounds, ProximalGradient
 from mercer.optim._result import Iterate, Result, run

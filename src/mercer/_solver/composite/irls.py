@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._native.linear import coordinate
 from mercer._objective import PiecewiseLoss, Smoothed
 from mercer._objective.smoothed import round_corner
 from mercer._plain import plain
 from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
-from mercer._solver.request import Dense
+from mercer._solver.newton import solve_semidefinite
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic.loss import LossCurvature
 
@@ -31,7 +31,6 @@ _SETTLED = 1e-2
 # The last barrier leaves this share of the allowed gap for what Newton's method leaves undone.
 SHARE = 0.4
 _SWEEPS = 1000
-_HEAVY = 200  # parameters from which a step takes long enough (some 10 ms) to deserve its own thread
 _TRIALS = 40
 _DAMPED = 1e-3
 
@@ -195,8 +194,8 @@ def _direction(
     """Compute the Newton step, and the slope along it, in one pass."""
     loss = problem.loss if model.barrier == 0 else Smoothed(cast(PiecewiseLoss, problem.loss), model.barrier)
     curvature = yield LossCurvature(loss, point.parameters)
-    violation = problem.violation(point, survey)
-    return (yield Dense(partial(model.direction, point, curvature, violation, lift), heavy=curvature.shape[0] > _HEAVY))
+    direct = partial(model.direction, point, curvature, problem.violation(point, survey), lift)
+    return (yield Dense(direct, heavy=len(curvature) > HEAVY // 2))
 
 
 def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
@@ -210,18 +209,6 @@ def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
 def _certificate(problem: CompositeProblem, state: IrlsState, point: CompositePoint, survey: Survey) -> Certificate:
     slackness = math.nan if problem.has_gap else problem.slackness(point, survey)
     return problem.certify(state.objective, state.bound, slackness, survey)
-
-
-def solve_semidefinite(matrix: Any, right: Any, lift: float = 0.0) -> Any:
-    """Solve with a matrix that is positive semi-definite up to rounding, columns scaled to one diagonal."""
-    diagonal = matrix.diagonal()
-    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    unit = matrix / root / root[:, None]
-    while True:
-        factor, failed = dpotrf(unit if lift == 0.0 else unit + lift * np.eye(len(unit)), lower=1)
-        if not failed:
-            return dpotrs(factor, right / root, lower=1)[0] / root
-        lift = max(1e-13, 100.0 * lift)
 
 
 def _first(problem: CompositeProblem, survey: Survey, start: np.ndarray | None) -> IrlsState:

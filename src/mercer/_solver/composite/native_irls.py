@@ -2,7 +2,9 @@
 
 The same method as :mod:`mercer._solver.composite.irls`, for losses of lines and parabolas under an l2 penalty without a
 free intercept, such as those of linear support vector machines. On 150 rows of 8 columns a step takes 5 microseconds in
-native code and 400 if Python asks for each of its sums. The scores of several classes are machines of their own.
+native code and 400 if Python asks for each of its sums: fits to 50 rows of 3 columns take 0.2 ms, scikit-learn's 0.45,
+and those by the general method 0.8 with the squared hinge and 7.8 with the hinge (``benchmarks.small_fits`` measures
+LinearSVC). The scores of several classes are machines of their own.
 """
 
 from collections.abc import Generator

@@ -16,6 +16,7 @@ from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver, Step
 from mercer._solver.linear_state import gradient_certificate
+from mercer._solver.request import HEAVY
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic.moments import Moments, MomentSums, targets
@@ -23,7 +24,6 @@ from mercer._statistic.statistic import Statistic
 from mercer._stored import Stored, flags, floats, integers, part
 from mercer.errors import DataError
 
-_HEAVY = 400
 _TOLERANCE = 1e-8
 
 
@@ -203,7 +203,7 @@ def _condition(seen: GaussianState | None, n_features: int, tol: float) -> Solve
     if seen is not None:
         # Moments of batches merge exactly, so partial fits equal one fit.
         sums = MomentSums(seen.weight, seen.mean, seen.scatter) + sums
-    coef, rest, rank = yield Dense(partial(_solve, sums.scatter, n_features, tol), n_features > _HEAVY)
+    coef, rest, rank = yield Dense(partial(_solve, sums.scatter, n_features, tol), n_features > HEAVY)
     state = GaussianState(sums.weight, sums.mean, sums.scatter, coef, rest, rank)
     # E(y | x) has coefficients S_xx^-1 S_xy; the gradient S_xy - S_xx coef certifies them.
     inner, cross = sums.scatter[:n_features, :n_features], sums.scatter[:n_features, n_features:]

@@ -28,9 +28,8 @@ from mercer._base.parameter import (
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.newton import NewtonState
 from mercer._stored import Stored, anything, floats
-from mercer.linear_model._logistic.choices import Choices, read_choices
 from mercer.linear_model._logistic.logistic import LogisticRegression, read_parameters
-from mercer.linear_model._logistic.paths import Paths, Search, make_problem, worker_of
+from mercer.linear_model._logistic.paths import Choices, Paths, Search, make_problem, read_choices, worker_of
 
 _AVERAGED = "Coefficients averaged over folds minimise no single objective; set refit=True for those that do."
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate
-from mercer._solver.request import Dense, Map, Tiles
+from mercer._solver.request import HEAVY, Dense, Map, Tiles
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic.products import Residual, TransposeProduct, multiply_rows
@@ -22,7 +22,6 @@ from mercer.linear_model._solvers.closed_form.normal_equations import Factors
 
 # Columns multiplied at a time: two panels of 256 such rows stay in the second-level cache while they are centred.
 _PANEL = 1024
-_HEAVY = 400
 # Centring by algebra loses this factor in precision at most; beyond it rows are centred before they are multiplied.
 _LARGE_MEAN = 1e3
 # Reciprocal condition below which a Cholesky factor has no correct digits.
@@ -47,7 +46,7 @@ def by_dual_equations(
     gram, mean = yield from centre_gram(n_rows, share, centre)
     if weighted:
         gram *= root * root.T
-    factors = yield Dense(partial(Factors, gram, alpha), n_rows > _HEAVY)
+    factors = yield Dense(partial(Factors, gram, alpha), n_rows > HEAVY)
     # Singular to rounding: another solver takes over.
     if factors.condition < _SINGULAR:
         return (yield from otherwise())

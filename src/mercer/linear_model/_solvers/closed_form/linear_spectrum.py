@@ -12,13 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._plain import plain
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY, Dense
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle, TriangleSums
 from mercer._stored import Stored, alike, floats
 from mercer._types import Array
-
-_HEAVY = 400  # columns from which a decomposition takes long enough to deserve its own thread
 
 
 @plain
@@ -67,14 +65,14 @@ class LinearSpectrum:
 def spectrum_of_moments(centre: bool) -> Generator[Any, Any, LinearSpectrum]:
     """Compute the scatter in one pass, and its eigenvectors: for any rows, with d x d values of memory."""
     moments = yield Moments()
-    return (yield Dense(partial(_from_moments, moments, centre), heavy=moments.mean.shape[0] > _HEAVY))
+    return (yield Dense(partial(_from_moments, moments, centre), heavy=moments.mean.shape[0] > HEAVY))
 
 
 def spectrum_of_triangle(centre: bool) -> Generator[Any, Any, LinearSpectrum]:
     """Compute the triangle of dense rows in one pass, and its singular vectors; without squares no digits are lost."""
     triangle = yield Triangle(centre)
     moments = yield Moments(diagonal=True)
-    heavy = min(triangle.factor.shape) > _HEAVY
+    heavy = min(triangle.factor.shape) > HEAVY
     return (yield Dense(partial(_from_triangle, triangle, moments), heavy))
 
 

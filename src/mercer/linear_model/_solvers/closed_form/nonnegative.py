@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import quadratic_objective
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._types import Array
@@ -25,7 +25,6 @@ _STATEMENT = (
 )
 # Violations of this size are what rounding makes of an exact solution.
 _ROUNDING = 1e-14
-_HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
 
 
 @plain
@@ -45,13 +44,13 @@ def by_nonnegative_sweeps(
     """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` and nothing falls."""
     moments = yield Moments(centre)
     # Dependent columns have many solutions; a penalty near rounding picks one.
-    penalty = yield Dense(partial(_unique, alpha, moments.scatter, tolerance), moments.mean.shape[0] > _HEAVY)
+    penalty = yield Dense(partial(_unique, alpha, moments.scatter, tolerance), moments.mean.shape[0] > HEAVY // 2)
     coef = np.zeros_like(moments.cross) if start is None else start.coef
     done = 0 if start is None else start.steps
     state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
     lowest = np.inf
     while done < max_iter:
-        coef, exact = yield Dense(partial(_improve, coef, penalty, moments), moments.mean.shape[0] > _HEAVY)
+        coef, exact = yield Dense(partial(_improve, coef, penalty, moments), moments.mean.shape[0] > HEAVY // 2)
         done += 1
         state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
         objective, certificate = _judge(coef, alpha, moments, tolerance)

@@ -18,7 +18,7 @@ from scipy.linalg import eigh, lapack, svd
 
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate, quadratic_objective
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.step import Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Residual
@@ -29,7 +29,6 @@ from mercer._types import Array
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # Reciprocal condition below which the units of columns may be the cause.
 _GRADED = 1e-8
-_HEAVY = 400  # columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread
 
 
 def by_normal_equations(
@@ -60,7 +59,7 @@ def by_normal_equations(
         Whether the singular values of the rows are wanted.
     """
     moments = yield Moments(centre)
-    heavy = moments.mean.shape[0] > _HEAVY
+    heavy = moments.mean.shape[0] > HEAVY
     factors = yield Dense(partial(Factors, moments.scatter, alpha), heavy)
     if factors.condition < give_up_below:
         return (yield from otherwise(moments))
@@ -162,7 +161,7 @@ def by_eigenvectors(alpha: Array, moments: MomentSums, tolerance: float, *, cuto
     Eigenvalues of S with its columns on one scale are squares of singular values; those at or below `cutoff` times the
     largest count as zero, as do those that rounding alone can have made.
     """
-    heavy = moments.mean.shape[0] > _HEAVY
+    heavy = moments.mean.shape[0] > HEAVY
     coef, rank, singular = yield Dense(partial(_shrink_scatter, moments, alpha, cutoff), heavy)
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
     intercept = moments.y_mean - moments.mean @ coef
@@ -208,7 +207,7 @@ def by_orthogonal_triangle(
     if moments is None:
         moments = yield Moments(centre, diagonal=True)
     triangle = yield Triangle(centre)
-    heavy = min(triangle.factor.shape) > _HEAVY
+    heavy = min(triangle.factor.shape) > HEAVY
     coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, cutoff), heavy)
     intercept = moments.y_mean - moments.mean @ coef
     sums = yield Residual(coef, moments.mean, moments.y_mean)

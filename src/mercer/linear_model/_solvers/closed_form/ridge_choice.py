@@ -26,7 +26,7 @@ from mercer._native.sums import left_out
 from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import gradient_certificate
-from mercer._solver.request import Dense, Map
+from mercer._solver.request import HEAVY, Dense, Map
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic.moments import targets
@@ -37,8 +37,6 @@ from mercer.linear_model._solvers.closed_form.dual_equations import centre_gram,
 from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpectrum
 
 Judge = Callable[[Array], tuple[Array, Array]]
-# Columns or rows from which a decomposition takes long enough (some 10 ms) to deserve its own thread.
-_HEAVY = 400
 # Bytes of errors held at once while a Gram matrix gives them.
 _PANEL = 2**25
 # Columns of errors held at once for the rows of a block.
@@ -89,7 +87,7 @@ def choose_by_scatter(
     eigen = yield from spectrum
     k, n_alphas = eigen.along.shape[1], len(alphas)
     # The shares l / (l + alpha) as a product of two thin matrices: left (r, q) times right (q, penalties).
-    left, right = yield Dense(partial(_shares, eigen.values, alphas), len(eigen.values) > _HEAVY)
+    left, right = yield Dense(partial(_shares, eigen.values, alphas), len(eigen.values) > HEAVY)
     shrunk = (eigen.along[:, :, None] * left[:, None, :]).reshape(len(left), -1)
     share = 1.0 / eigen.weight if centre else 0.0
     errors = LeaveOneOutErrors(eigen.directions, left, right, shrunk, eigen.mean, eigen.y_mean, share)
@@ -185,7 +183,7 @@ def gram_spectrum(y: Array, weight: Array, centre: bool) -> Generator[Any, Any, 
     gram, mean = yield from centre_gram(n_rows, share, centre)
     outside = gram[weight == 0]
     gram *= root * root.T
-    values, vectors = yield Dense(partial(_decompose, gram, np.sqrt(share) if centre else None), n_rows > _HEAVY)
+    values, vectors = yield Dense(partial(_decompose, gram, np.sqrt(share) if centre else None), n_rows > HEAVY)
     along = vectors.T @ (root * (y - y_mean))
     return GramSpectrum(values, vectors, along, root, share, y, y_mean, outside), mean
 
@@ -215,7 +213,7 @@ def choose_by_gram(
     size = len(alphas) if whole else max(1, _PANEL // (8 * n_rows * k))
     weight, parts = eigen.root**2, []
     for start in range(0, len(alphas), size):
-        each = yield Dense(partial(eigen.errors, alphas[start : start + size]), n_rows > _HEAVY)
+        each = yield Dense(partial(eigen.errors, alphas[start : start + size]), n_rows > HEAVY)
         # Summed over rows at once where the judge does not want them one by one.
         parts.append(each if whole else np.sum(weight[:, :, None] * each * each, axis=0))
     chosen, score = judge(parts[0] if whole else np.concatenate(parts))

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
-from mercer._solver.composite.irls import solve_semidefinite
-from mercer._solver.request import Dense
+from mercer._solver.newton import solve_semidefinite
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Block
 from mercer._statistic import Moments, MomentSums
@@ -53,7 +53,6 @@ _BRIEF = 8
 _LEAST = 1e-10
 # The least scale if all targets are alike.
 _TINY = 10 * float(np.finfo(np.float64).eps)
-_HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ def minimise_scaled_huber(
         if certificate.satisfied or state.n_steps >= max_iter:
             return Solution(state, certificate.satisfied, certificate)
         sums = yield ScaledHuberCurvature(point.parameters, point.scale, problem.epsilon, state.cautious)
-        direction = yield Dense(partial(_direction, problem, point, sums, least), heavy=len(sums) > _HEAVY)
+        direction = yield Dense(partial(_direction, problem, point, sums, least), heavy=len(sums) > HEAVY // 2)
         if -float(point.gradient @ direction) <= _ROUNDING * abs(point.objective):
             # No step promises more than rounding, which may exceed the gap asked for.
             return Solution(state, True, certificate)
