@@ -52,8 +52,9 @@ def write_module(formula: Formula) -> str:
 
 def _quote_numerals() -> str:
     """Return the functions that read numbers with currencies, units and separators, as they are in mercer."""
-    source = inspect.getsource(numerals)
-    return f"\n\nfrom typing import NamedTuple\n\n{source[source.index('_CURRENCY = ') :]}\n\n"
+    source, last = inspect.getsource(numerals), inspect.getsource(numerals.read_numeral)
+    quoted = source[source.index("_CURRENCY = ") : source.index(last) + len(last)]
+    return f"\n\nfrom typing import NamedTuple\n\n{quoted}\n\n"
 
 
 def _describe_model(part: float, formula: Formula) -> dict[str, Any]:
