@@ -183,6 +183,8 @@ class Array(Rule):
         plain = isinstance(value, list | tuple | np.ndarray)
         if not plain and not hasattr(value, "__array__") and not hasattr(value, "toarray"):
             return False
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return False
         # What lies on a device is not fetched.
         elsewhere = not plain and not isinstance(value, np.generic) and hasattr(value, "device")
         return self.content == "anything" or elsewhere or self._holds_numbers(value)

@@ -24,7 +24,7 @@ class DescentCV(OneTargetFolds, LinearRegressor):
 
     eps: float = parameter(Real(0, closed="neither"), default=1e-3, doc="The last penalty as a share of the first.")
     alphas: Any = parameter(
-        Integer(1) | Array(),
+        Integer(1) | Array("anything"),  # _check_alphas names the entry at fault
         default=100,
         doc="Penalties to try, or how many: then at equal ratios from the one at which the first coefficient leaves "
         "zero.",
@@ -116,6 +116,8 @@ class DescentCV(OneTargetFolds, LinearRegressor):
                 )
             if not float(alpha) >= 0:
                 raise ParameterError(f"{type(self).__name__}: alphas[{index}] == {alpha}, must be >= 0.0.")
+        if not len(self.alphas):
+            raise ParameterError(f"{type(self).__name__}: alphas must have an entry; got none. Give one or more.")
         # Falling, so that each solution starts the next.
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 

@@ -46,7 +46,7 @@ class RidgeSelection(LimitedEstimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
     alphas: Any = parameter(
-        Array() | Real(0, math.inf, "neither"),
+        Array("anything") | Real(0, math.inf, "neither"),  # _check_alphas names the entry at fault
         default=(0.1, 1.0, 10.0),
         kw_only=False,
         doc="The penalties to choose from: positive, or zero too with ``cv``.",
@@ -125,7 +125,7 @@ class RidgeSelection(LimitedEstimator):
 
     def _check_alphas(self) -> np.ndarray:
         name, least = type(self).__name__, "> 0.0" if self.cv is None else ">= 0.0"
-        values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
+        values = [self.alphas] if isinstance(self.alphas, RealNumber) else list(self.alphas)
         for number, alpha in enumerate(values):
             if not isinstance(alpha, RealNumber):
                 raise ParameterError(
