@@ -17,7 +17,7 @@ CLASSES = (
     "LedoitWolf", "LinearDiscriminantAnalysis", "LinearRegression", "LocalOutlierFactor",
     "LocallyLinearEmbedding", "MahalanobisOutlier", "ModelAveragingClassifier", "ModelAveragingRegressor",
     "MultinomialNB", "MultiwayTreeClassifier", "NearestCentroid", "NearestNeighbors", "NuSVC", "NuSVR", "Nystroem",
-    "OAS", "OneClassSVM", "OnlinePCA", "OrthogonalMatchingPursuitCV",
+    "OAS", "OneClassSVM", "OrthogonalMatchingPursuitCV",
     "OrthogonalRandomFeatures", "PLSCanonical", "PLSRegression", "PLSSVD",
     "PolynomialBasis", "ProbabilisticPCA", "QuadraticDiscriminantAnalysis", "QuantileRegressor",
     "RBFNetworkClassifier", "RBFNetworkRegressor", "RBFSampler", "RadialBasis", "RadiusNeighborsClassifier",

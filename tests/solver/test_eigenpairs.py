@@ -6,6 +6,7 @@ from scipy.linalg import LinAlgError, eigh
 
 from mercer._solver import eigenpairs, request
 from mercer.kernel_ridge import KernelLogisticRegression, KernelRidgeCV, _kernel_logistic
+from mercer.linear_model._solvers.closed_form import dual_equations
 
 N = 90
 
@@ -13,7 +14,7 @@ N = 90
 @pytest.fixture
 def made_large(monkeypatch):
     """Treat every matrix of more than 10 rows as large."""
-    monkeypatch.setattr(eigenpairs, "HEAVY", 10)
+    monkeypatch.setattr(dual_equations, "HEAVY", 10)
     monkeypatch.setattr(_kernel_logistic, "HEAVY", 10)
 
 

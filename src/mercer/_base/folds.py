@@ -32,7 +32,9 @@ def splits(cv: Any, X: Any, y: Any, *, classifier: bool, **parameters: Any) -> l
     """Return the training and the test row indices of each fold."""
     from sklearn.model_selection import check_cv
 
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    # Rows may be anything that an estimator reads; targets are an array by now, where there are any.
+    counted = X if y is None else y
+    n = counted.shape[0] if hasattr(counted, "shape") else len(counted)
     if not hasattr(cv, "split") and isinstance(cv, Iterable):
         # Read pair by pair: an iterable of something else need not end.
         folds: Iterable[Any] = iter(cv)

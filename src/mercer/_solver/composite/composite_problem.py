@@ -74,7 +74,7 @@ class _AtRest(Statistic):
 
     def of(self, block: Block) -> float:
         xp = block.xp
-        zero = xp.zeros_like(self.loss.targets(block.y, xp))
+        zero = xp.zeros_like(self.loss.targets(block.y, xp, block.wide))
         return float(xp.sum(block.weigh(self.loss.conjugate(zero, block.y, xp, checked=True))))
 
 

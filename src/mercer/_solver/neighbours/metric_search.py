@@ -63,6 +63,11 @@ class SparseSearch:
             scores, slack = self._score(points, part, leave_out_self)
             # Every row whose rounded score may be below the k-th exact distance is a candidate.
             limits = np.partition(scores, k - 1, axis=1)[:, k - 1] + slack
+            # Squares of values beyond 1e154 overflow.
+            if not np.isfinite(limits).all():
+                raise DataError(
+                    f"{self.subject}: distances must be finite; those of a query overflow. Scale the columns."
+                )
             query, row = np.nonzero(scores <= limits[:, None])
             squares = self._measure(points, query, row)
             # By query, then exact distance, then index.

@@ -145,7 +145,9 @@ class LassoLarsIC(LeastAngleModel):
         variance = float(sums.squares[0]) / freedom
         # Where least squares leaves nothing, the noise is rounding.
         level = yield Residual(0.0 * solution.state.coef, 0.0 * solution.state.coef[:, 0], np.zeros(1))
-        least = (np.finfo(np.float64).eps ** 2 * float(level.squares[0]) / freedom) or 1.0
+        squares = float(level.squares[0])
+        # In the units of the targets, whose squares may be the smallest numbers there are.
+        least = max(np.finfo(np.float64).eps ** 2 * squares / freedom, np.finfo(np.float64).tiny) if squares else 1.0
         return max(variance, least)
 
     def _read_state(self, state: ChosenPlace, dtype: str) -> dict[str, Any]:
