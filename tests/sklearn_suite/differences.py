@@ -91,6 +91,7 @@ DIFFERENCES: dict[str, str] = {
     "test_voting::test_sample_weight*": "expects that KNeighborsClassifier takes no sample weights; mercer's does",
     "test_nca::test_toy_example_collapse_points": "calls the private method _loss_grad_lbfgs",
     "test_nca::test_finite_differences*": "calls the private method _loss_grad_lbfgs",
+    "test_nca::test_expected_transformation_shape": "assigns infinity to n_iter_; mercer checks what is assigned",
     "test_nca::test_verbose*": "expects the lines that scikit-learn prints; mercer prints one line of its own a step",
     "test_nca::test_convergence_warning": "expects scikit-learn's words; mercer's warning names the gradient and tol",
     "test_isomap::test_multiple_connected_components_metric_precomputed*": (

@@ -71,7 +71,7 @@ class CategoricalNB(DiscreteNB):
 
     alpha: float = parameter(Real(0), default=1.0, doc="Pseudo-count of each category.")
     min_categories: Any = parameter(
-        Integer(1) | ArrayRule("integers") | Nothing(),
+        Integer(1) | ArrayRule("anything") | Nothing(),  # _sizes says what shape and type it must have
         default=None,
         after="class_prior",
         doc="How many categories a column has at least, or each column; None means as many as the rows have.",
@@ -141,7 +141,13 @@ class CategoricalNB(DiscreteNB):
         sizes = np.maximum(met.shape[1] - np.argmax(met[:, ::-1], axis=1), 1)
         if self.min_categories is None:
             return sizes
-        least = np.array(self.min_categories)
+        try:
+            least = np.array(self.min_categories)
+        except ValueError:
+            raise ParameterError(
+                f"CategoricalNB: 'min_categories' should have shape ({len(sizes)},) when an array-like is provided. "
+                f"Got lists of different lengths. Give one number for each column."
+            ) from None
         if not np.issubdtype(least.dtype, np.signedinteger):
             raise ParameterError(
                 f"CategoricalNB: 'min_categories' should have integral type. Got {least.dtype} instead."

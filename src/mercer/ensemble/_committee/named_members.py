@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -123,6 +124,8 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
     @property
     def n_features_in_(self) -> int:
         """The number of columns, as the first member counted them."""
+        if "estimators_" not in vars(self):
+            raise NotFittedError(f"{type(self).__name__} object has no attribute n_features_in_ before it is fitted.")
         return int(self.estimators_[0].n_features_in_)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
