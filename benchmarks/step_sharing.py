@@ -18,8 +18,8 @@ from benchmarks.cases.kernel_machines import make_classes
 from mercer._native.dual import dual_rounds, pair_descent
 from mercer._source.threads import run_alongside
 from mercer.svm import SVC
-from mercer.svm._dual import step_sharing
-from mercer.svm._dual.step_sharing import StepSharing, make_aligned
+from mercer.svm._dual import team_descent
+from mercer.svm._dual.team_descent import StepSharing, make_aligned
 
 # Steps of a descent at most, and descents of which the best counts.
 STEPS, REPEATS = 4000, 10
@@ -93,7 +93,7 @@ def compare_fits(threads, counts):
     StepSharing.note = noted
     print("threads  shares  seconds  beside   us/step  alone    us/step  late")
     for shares in counts:
-        step_sharing._MOST, step_sharing._COLUMNS, step_sharing._WORTH = shares, 1, 0
+        team_descent._MOST, team_descent._COLUMNS, team_descent._WORTH = shares, 1, 0
         results = []
         for _ in range(4):
             accounts.clear()

@@ -9,7 +9,7 @@ from sklearn.datasets import make_moons
 
 from mercer.cluster import DENCLUE
 from mercer.cluster._density import denclue
-from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity
+from mercer.cluster._density.denclue import Ascent, GaussianDensity
 from mercer.errors import ParameterError
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from mercer._native.space import reassignment
 from mercer.cluster import KMeans, PairwiseClustering, grid_neighbourhood, pairwise_cost
+from mercer.cluster._pairwise.clustering import draw_distances
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
-from mercer.cluster._pairwise.subsample import draw_distances
 from mercer.errors import DataError
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from mercer._source.threads import run_numbered
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from mercer.ensemble._histogram import tree_builder
-from mercer.ensemble._histogram.gradients import Gradients
+from mercer.ensemble._histogram.solver import Gradients
 from mercer.errors import DataError, InterruptWarning, ParameterError
 
 

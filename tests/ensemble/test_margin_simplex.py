@@ -7,7 +7,7 @@ import pytest
 
 from mercer.ensemble import LPBoostClassifier
 from mercer.ensemble._reweighting import lp_boost as _lp_boost
-from mercer.ensemble._reweighting.margin_program import solve_groups
+from mercer.ensemble._reweighting.lp_boost import solve_groups
 from mercer.ensemble._reweighting.margin_simplex import Basis, grow_basis, make_first_basis, restart
 
 

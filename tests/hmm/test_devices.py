@@ -11,7 +11,7 @@ from mercer._source.placement import is_on_device
 from mercer.errors import DataError
 from mercer.hmm import GMMHMM, CategoricalHMM, DensityHMM, GaussianHMM, MultinomialHMM, PoissonHMM
 from mercer.hmm._chain import ImpossibleSequenceError
-from mercer.hmm._device import scan, steps
+from mercer.hmm._device import passes, scan
 
 STRICT = array_api_strict.Device("device1")
 LIBRARIES = {
@@ -49,7 +49,7 @@ BOTH = pytest.mark.parametrize(
 def levels(request, monkeypatch):
     """Chunks of four steps in groups of four chunks make several levels of 600 steps."""
     if request.param == "many levels":
-        monkeypatch.setattr(steps, "_MOST_STEPS", 4)
+        monkeypatch.setattr(passes, "_MOST_STEPS", 4)
         monkeypatch.setattr(scan, "_FEW", 4)
         monkeypatch.setattr(scan, "_GROUP", 4)
 
@@ -203,7 +203,7 @@ def test_samples_and_the_stationary_distribution_are_where_the_model_is():
 @pytest.mark.parametrize("seed", range(12))
 def test_random_chains_with_zeros_agree_with_memory(seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    for module, name, sizes in ((scan, "_FEW", [2, 5]), (scan, "_GROUP", [2, 5]), (steps, "_MOST_STEPS", [1, 3, 17])):
+    for module, name, sizes in ((scan, "_FEW", [2, 5]), (scan, "_GROUP", [2, 5]), (passes, "_MOST_STEPS", [1, 3, 17])):
         monkeypatch.setattr(module, name, int(rng.choice(sizes)))
     k, n = int(rng.integers(1, 12)), int(rng.integers(10, 300))
     model = CategoricalHMM(k, n_features=4)

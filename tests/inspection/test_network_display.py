@@ -16,7 +16,7 @@ from mercer.bayesnet import (
     random_network,
     triangulate,
 )
-from mercer.bayesnet._drawing.layers import arrange_layers
+from mercer.bayesnet._drawing.layout import arrange_layers
 from mercer.errors import ParameterError
 from mercer.inspection import NetworkDisplay
 

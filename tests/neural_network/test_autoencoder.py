@@ -7,7 +7,7 @@ import mercer
 from mercer.decomposition import PCA
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network import Autoencoder
-from mercer.neural_network._relatives.reconstruction import Reconstruction
+from mercer.neural_network._relatives.autoencoder import Reconstruction
 from mercer.neural_network._relatives.task import Batch, Moment
 from mercer.optim import LBFGS
 

@@ -271,8 +271,6 @@ class IncrementalPCA(Projection, LimitedEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
         check_input : bool, default=True
             Whether to check `X`; False for a float array that has been checked before.
         """

@@ -29,13 +29,7 @@ class GaussianClasses(ClassModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianClasses":
-        """Fit the model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
-        """
+        """Fit the model."""
         self._check_solver()
         self._learn(X, y, self._weigh_classes(y, sample_weight))
         return self
@@ -44,11 +38,6 @@ class GaussianClasses(ClassModel):
     @fitting
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "GaussianClasses":
         """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
 
         Returns
         -------

@@ -8,10 +8,10 @@ from mercer.ensemble._committee.stacking import StackingClassifier as StackingCl
 from mercer.ensemble._committee.stacking import StackingRegressor as StackingRegressor
 from mercer.ensemble._committee.voting import VotingClassifier as VotingClassifier
 from mercer.ensemble._committee.voting import VotingRegressor as VotingRegressor
-from mercer.ensemble._forest.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
-from mercer.ensemble._forest.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
-from mercer.ensemble._forest.random_forest import RandomForestClassifier as RandomForestClassifier
-from mercer.ensemble._forest.random_forest import RandomForestRegressor as RandomForestRegressor
+from mercer.ensemble._forest.forests import ExtraTreesClassifier as ExtraTreesClassifier
+from mercer.ensemble._forest.forests import ExtraTreesRegressor as ExtraTreesRegressor
+from mercer.ensemble._forest.forests import RandomForestClassifier as RandomForestClassifier
+from mercer.ensemble._forest.forests import RandomForestRegressor as RandomForestRegressor
 from mercer.ensemble._gradient.classifier import GradientBoostingClassifier as GradientBoostingClassifier
 from mercer.ensemble._gradient.regressor import GradientBoostingRegressor as GradientBoostingRegressor
 from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier as HistGradientBoostingClassifier
@@ -21,8 +21,8 @@ from mercer.ensemble._isolation.trees import average_path_length as average_path
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier as AdaBoostClassifier
 from mercer.ensemble._reweighting.ada_boost_regressor import AdaBoostRegressor as AdaBoostRegressor
 from mercer.ensemble._reweighting.lp_boost import LPBoostClassifier as LPBoostClassifier
-from mercer.ensemble._reweighting.margin_program import MarginSolution as MarginSolution
-from mercer.ensemble._reweighting.margin_program import maximize_margin as maximize_margin
+from mercer.ensemble._reweighting.lp_boost import MarginSolution as MarginSolution
+from mercer.ensemble._reweighting.lp_boost import maximize_margin as maximize_margin
 from mercer.ensemble._reweighting.margins import best_step as best_step
 from mercer.ensemble._reweighting.margins import exponential_loss as exponential_loss
 from mercer.ensemble._reweighting.margins import margin_distribution as margin_distribution

@@ -3,8 +3,12 @@
 from typing import Any
 
 from mercer._base.candidate import Candidate, Shape
-from mercer.ensemble._forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from mercer.ensemble._forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from mercer.ensemble._forest.forests import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier
 from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor
 

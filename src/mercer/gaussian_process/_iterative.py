@@ -23,7 +23,7 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, Measurement, compute_own_noise, sum_own_noise
 from mercer.gaussian_process._explained_covariance import Explanation
-from mercer.gaussian_process._pivoted_cholesky import factorise_pivoted
+from mercer.gaussian_process._inducing import factorise_pivoted
 from mercer.kernels import Kernel
 
 # Random vectors of an estimate: its deviation falls with the root of their number, its cost grows with it.

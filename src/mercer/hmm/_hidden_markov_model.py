@@ -53,8 +53,7 @@ from mercer.hmm._sequences import (
     read_lengths,
     read_weights,
 )
-from mercer.hmm._starts import check_probabilities, draw_rows
-from mercer.hmm._topology import find_stationary, make_mask
+from mercer.hmm._starts import check_probabilities, draw_rows, find_stationary, make_mask
 from mercer.hmm._training import ChainParameters, ChainTraining, CountedStates, Priors, find_dead, open_pass, read_rows
 
 ROWS_ARE_ORDERED = "the rows of a sequence are steps in time: their order is part of the data"

@@ -1,14 +1,16 @@
-"""Where training begins: rows drawn from the sequences, first means, and parameters that the user has set."""
+"""Where training begins: drawn rows, first means, the transitions a chain may make, and what the user has set."""
 
 from collections.abc import Generator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from mercer._solver.request import Take
 from mercer._source import Source
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.hmm._emission import find_missing
 
 # Most values of the rows in which first means are searched for: 2 MiB.
@@ -17,6 +19,49 @@ _MOST_VALUES = 2**18
 _FEWEST_ROWS = 1024
 # Sums of given probabilities may differ from one by this much: what single precision loses.
 _ROUNDING = 1e-5
+
+
+def make_mask(subject: str, topology: Any, n_states: int) -> Array:
+    """Return which transitions are allowed, (k, k), from the parameter ``topology``."""
+    # ahead[i, j] = j - i.
+    ahead = np.arange(n_states)[None, :] - np.arange(n_states)[:, None]
+    if isinstance(topology, str):
+        rules = {"ergodic": ahead == ahead, "left-right": (ahead == 0) | (ahead == 1), "banded": np.abs(ahead) <= 1}
+        return rules[topology]
+    mask = np.asarray(topology).astype(bool)
+    if mask.shape != (n_states, n_states):
+        raise ParameterError(
+            f"{subject}: topology must be a word or an array of shape {(n_states, n_states)}, one row per state; got "
+            f"shape {mask.shape}."
+        )
+    if not mask.any(axis=1).all():
+        state = int(np.argmin(mask.any(axis=1)))
+        raise ParameterError(
+            f"{subject}: state {state} has no allowed transition in topology. Allow at least the one to itself."
+        )
+    return mask
+
+
+def find_stationary(subject: str, transition: Array) -> Array:
+    """Return the probabilities p with p = p A; raise if the chain has several of them."""
+    k = len(transition)
+    count, labels = connected_components(csr_array(transition > 0), connection="strong")
+    # A class of states that can be left has no mass in the long run; with two closed classes p is not unique.
+    closed = [c for c in range(count) if not (transition[labels == c][:, labels != c] > 0).any()]
+    if len(closed) > 1:
+        members = "; ".join(str(np.flatnonzero(labels == c).tolist()) for c in closed)
+        raise DataError(
+            f"{subject}: the chain has {len(closed)} closed sets of states ({members}), hence no unique stationary "
+            f"distribution. Ask for the one of each set by a model of its states alone."
+        )
+    inside = labels == closed[0]
+    part = transition[np.ix_(inside, inside)]
+    # p (A - I) = 0 with sum p = 1, as least squares.
+    system = np.vstack([part.T - np.eye(len(part)), np.ones(len(part))])
+    solution = np.linalg.lstsq(system, np.append(np.zeros(len(part)), 1.0), rcond=None)[0]
+    out = np.zeros(k)
+    out[inside] = np.maximum(solution, 0.0) / np.maximum(solution, 0.0).sum()
+    return out
 
 
 def draw_rows(source: Source, generator: np.random.Generator, subject: str) -> Generator[Any, Any, Array]:

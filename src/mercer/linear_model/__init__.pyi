@@ -15,10 +15,10 @@ from mercer.linear_model._huber import HuberRegressor as HuberRegressor
 from mercer.linear_model._inference.inference import Inference as Inference
 from mercer.linear_model._inference.inference import inference as inference
 from mercer.linear_model._lasso.elastic_net import ElasticNet as ElasticNet
+from mercer.linear_model._lasso.elastic_net import Lasso as Lasso
 from mercer.linear_model._lasso.elastic_net_cv import ElasticNetCV as ElasticNetCV
 from mercer.linear_model._lasso.elastic_net_path import enet_path as enet_path
 from mercer.linear_model._lasso.elastic_net_path import lasso_path as lasso_path
-from mercer.linear_model._lasso.lasso import Lasso as Lasso
 from mercer.linear_model._lasso.lasso_budget import alpha_for_l1_norm as alpha_for_l1_norm
 from mercer.linear_model._lasso.lasso_cv import LassoCV as LassoCV
 from mercer.linear_model._least_squares.ard import ARDRegression as ARDRegression

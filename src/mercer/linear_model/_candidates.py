@@ -4,7 +4,7 @@ from typing import Any
 
 from mercer._base.candidate import Candidate, Shape, count_coefficients
 from mercer.linear_model._huber import HuberRegressor
-from mercer.linear_model._lasso.lasso import Lasso
+from mercer.linear_model._lasso.elastic_net import Lasso
 from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._logistic.logistic import LogisticRegression
 

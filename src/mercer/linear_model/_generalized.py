@@ -222,13 +222,7 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
         return open_new_rows(self, X, accept_sparse="csr").map(predict)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of a classifier, or R^2 of a regressor.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Their targets.
-        """
+        """Return the accuracy of a classifier, or R^2 of a regressor."""
         from sklearn.metrics import r2_score
 
         if _classifies(self):

@@ -93,13 +93,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":
-        """Fit the model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Targets.
-        """
+        """Fit the model."""
         source = self._open_single(X, y, sample_weight)
         n_bytes = 16.0 * source.n_features**2 * (1 + source.threads)
         require_memory(

@@ -90,13 +90,7 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuantileRegressor":
-        """Fit the model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Targets.
-        """
+        """Fit the model."""
         self._check_solver()
         source = self._open_single(X, y, sample_weight)
         penalty = L1(float(self.alpha)) if self.alpha > 0 else None

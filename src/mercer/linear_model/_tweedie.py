@@ -75,13 +75,7 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DevianceRegressor":
-        """Fit the model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Targets.
-        """
+        """Fit the model."""
         loss = self._find_loss()
         source = self._open_single(X, y, sample_weight)
         check_range(self, loss, source)
@@ -121,11 +115,6 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return D^2, the share of the deviance of a constant that the model explains.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Their targets.
 
         Returns
         -------

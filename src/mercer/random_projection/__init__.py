@@ -5,9 +5,13 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
-        "_bounds": ("johnson_lindenstrauss_eps", "johnson_lindenstrauss_min_dim"),
         "_distortion": ("Distortion", "measure_distortion"),
-        "_projections": ("GaussianRandomProjection", "SparseRandomProjection"),
+        "_projections": (
+            "GaussianRandomProjection",
+            "SparseRandomProjection",
+            "johnson_lindenstrauss_eps",
+            "johnson_lindenstrauss_min_dim",
+        ),
     },
     scikit="sklearn.random_projection",
 )

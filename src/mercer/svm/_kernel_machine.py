@@ -22,8 +22,7 @@ from mercer.kernels import KERNEL_NAMES, Kernel, Linear
 from mercer.svm._dual.block_descent import Settings
 from mercer.svm._dual.machines import DualMachines
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._dual.textbook_smo import TextbookSmo
-from mercer.svm._dual.working_set_qp import WorkingSetQp
+from mercer.svm._dual.textbook import TextbookSmo, WorkingSetQp
 from mercer.svm._opening import OpenedRows, call_kernel, is_function, is_precomputed
 from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 

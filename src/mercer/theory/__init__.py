@@ -1,14 +1,24 @@
 """Learning theory: what can be said of a model's error before it is seen."""
 
 from mercer.theory._boosting_bounds import edge_error_bound, rounds_to_zero_error, training_error_bound
-from mercer.theory._capacity import margin_bound, vc_dimension
-from mercer.theory._dichotomies import growth_function, is_shattered, list_dichotomies, sauer_bound
+from mercer.theory._capacity import SineFit, find_sine_frequency, fit_sine, margin_bound, vc_dimension
+from mercer.theory._dichotomies import (
+    ambiguous_fraction,
+    count_separable,
+    growth_function,
+    is_shattered,
+    list_dichotomies,
+    sauer_bound,
+    separable_fraction,
+)
 from mercer.theory._expected_error import expected_in_sample_error, expected_out_of_sample_error
 from mercer.theory._finite_classes import (
     agnostic_error_bound,
     consistent_error_bound,
     consistent_failure_probability,
     consistent_sample_size,
+    count_boolean_functions,
+    log2_tree_count,
 )
 from mercer.theory._free_lunch import average_unseen_error
 from mercer.theory._generalisation import (
@@ -22,7 +32,6 @@ from mercer.theory._generalisation import (
     vc_confidence,
 )
 from mercer.theory._high_dimensions import ball_fraction, count_cells, relative_contrast
-from mercer.theory._hypothesis_counts import count_boolean_functions, log2_tree_count
 from mercer.theory._risk import (
     RiskEstimate,
     RiskMinimum,
@@ -31,8 +40,6 @@ from mercer.theory._risk import (
     integrate_risk,
     minimise_empirical_risk,
 )
-from mercer.theory._separable import ambiguous_fraction, count_separable, separable_fraction
-from mercer.theory._sine import SineFit, find_sine_frequency, fit_sine
 from mercer.theory._structural_risk import BallSolution, StructuralRisk, minimise_structural_risk, solve_in_ball
 from mercer.theory._uniform_gap import GapCurve, simulate_uniform_gap
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base.reading import read_integer, read_numbers
 from mercer.errors import DataError
-from mercer.theory._arguments import read_failure, read_rows
+from mercer.theory._finite_classes import read_failure, read_rows
 
 
 def hoeffding_probability(epsilon: float, n_samples: int, n_hypotheses: float = 1) -> float:

@@ -4,7 +4,6 @@ from mercer.tree._decision_tree import DecisionTreeClassifier as DecisionTreeCla
 from mercer.tree._decision_tree import DecisionTreeRegressor as DecisionTreeRegressor
 from mercer.tree._decision_tree import ExtraTreeClassifier as ExtraTreeClassifier
 from mercer.tree._decision_tree import ExtraTreeRegressor as ExtraTreeRegressor
-from mercer.tree._drawing import tree_svg as tree_svg
 from mercer.tree._error_pruning import prune_pessimistic as prune_pessimistic
 from mercer.tree._error_pruning import prune_reduced_error as prune_reduced_error
 from mercer.tree._explanation import PathStep as PathStep
@@ -16,6 +15,7 @@ from mercer.tree._impurity import impurity as impurity
 from mercer.tree._impurity import split_gain as split_gain
 from mercer.tree._multiway_classifier import MultiwayTreeClassifier as MultiwayTreeClassifier
 from mercer.tree._plot import plot_tree as plot_tree
+from mercer.tree._plot import tree_svg as tree_svg
 from mercer.tree._pruning_choice import PruningChoice as PruningChoice
 from mercer.tree._pruning_choice import prune_cost_complexity as prune_cost_complexity
 from mercer.tree._rules import Rule as Rule

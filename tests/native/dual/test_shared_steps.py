@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from mercer.svm._dual.step_sharing import make_aligned
+from mercer.svm._dual.team_descent import make_aligned
 
 
 def native(level, name):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from mercer.manifold import _sparse_inverse
-from mercer.manifold._sparse_inverse import invert_sparse, order_unknowns
+from mercer.manifold import _embedding
+from mercer.manifold._embedding import invert_sparse, order_unknowns
 
 
 @pytest.fixture(autouse=True)
 def native(level, monkeypatch):
     module = importlib.import_module(f"mercer._native.{level}.elimination_order")
-    monkeypatch.setattr(_sparse_inverse, "elimination_order", module)
+    monkeypatch.setattr(_embedding, "elimination_order", module)
     return module
 
 
@@ -87,7 +87,7 @@ def test_pieces_give_the_order_of_one_call_and_end_within_their_work(native, mon
             calls.append(most_work)
             return native.eliminate(state, most_work)
 
-    monkeypatch.setattr(_sparse_inverse, "elimination_order", Counted)
+    monkeypatch.setattr(_embedding, "elimination_order", Counted)
     whole = order_unknowns(matrix)
     assert len(calls) == 1
     # Where one entry of work is allowed, a call eliminates one unknown, and those that go with it.
@@ -96,7 +96,7 @@ def test_pieces_give_the_order_of_one_call_and_end_within_their_work(native, mon
 
 
 def test_the_inverse_solves_with_an_order_of_its_own(monkeypatch):
-    monkeypatch.setattr(_sparse_inverse, "_SMALL", 0)
+    monkeypatch.setattr(_embedding, "_SOON_ORDERED", 0)
     matrix = make_random(80, 2)
     right = np.random.default_rng(0).normal(size=80)
     for shift in (0.0, -0.5):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.neural_network import BernoulliRBM
-from mercer.neural_network._boltzmann import native_contrast
+from mercer.neural_network._boltzmann import contrastive
 from mercer.neural_network._boltzmann.contrastive import Contrast
 
 NAMES = ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_")
@@ -30,10 +30,10 @@ def test_native_steps_are_those_of_the_definition(rows, settings, monkeypatch):
 def test_levels_agree(level, settings, rows, monkeypatch):
     expected = BernoulliRBM(5, batch_size=5, n_iter=2, random_state=0, **settings).fit(rows)
     steps = importlib.import_module(f"mercer._native.{level}.contrast_steps")
-    monkeypatch.setattr(native_contrast, "contrast_steps", steps)
+    monkeypatch.setattr(contrastive, "contrast_steps", steps)
     # Several panels of either kind of units.
-    monkeypatch.setattr(native_contrast, "_PANEL", 20)
-    monkeypatch.setattr(native_contrast, "_ACROSS", 2)
+    monkeypatch.setattr(contrastive, "_PANEL", 20)
+    monkeypatch.setattr(contrastive, "_ACROSS", 2)
     model = BernoulliRBM(5, batch_size=5, n_iter=2, random_state=0, **settings).fit(rows)
     for name in NAMES:
         np.testing.assert_allclose(getattr(model, name), getattr(expected, name), atol=1e-13)

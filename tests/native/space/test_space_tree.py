@@ -6,12 +6,12 @@ import numpy
 import pytest
 
 import mercer._solver.neighbours.space_tree
-import mercer.cluster._density.epsilon_grid
-import mercer.cluster._density.hill_climbing
+import mercer.cluster._density.dbscan_search
+import mercer.cluster._density.denclue
 import mercer.cluster._density.spanning_tree
 from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
-from mercer.cluster._density.epsilon_grid import cluster_grid
-from mercer.cluster._density.hill_climbing import GaussianDensity
+from mercer.cluster._density.dbscan_search import cluster_grid
+from mercer.cluster._density.denclue import GaussianDensity
 from mercer.cluster._density.spanning_tree import Boruvka, walk_edges
 
 REALS = [numpy.float64, numpy.float32]
@@ -22,9 +22,9 @@ def natives(level, monkeypatch):
     """Every search runs in the native modules of one level."""
     for name, users in {
         "box_tree": (mercer._solver.neighbours.space_tree, mercer.cluster._density.spanning_tree),
-        "box_search": (mercer._solver.neighbours.space_tree, mercer.cluster._density.hill_climbing),
+        "box_search": (mercer._solver.neighbours.space_tree, mercer.cluster._density.denclue),
         "reachability": (mercer._solver.neighbours.space_tree, mercer.cluster._density.spanning_tree),
-        "epsilon_grid": (mercer.cluster._density.epsilon_grid,),
+        "epsilon_grid": (mercer.cluster._density.dbscan_search,),
     }.items():
         module = importlib.import_module(f"mercer._native.{level}.{name}")
         for user in users:

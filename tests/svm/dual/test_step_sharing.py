@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import make_classification
 
 from mercer.svm import SVC, SVR, NuSVC, OneClassSVM
-from mercer.svm._dual import step_sharing
-from mercer.svm._dual.step_sharing import StepSharing
+from mercer.svm._dual import team_descent
+from mercer.svm._dual.team_descent import StepSharing
 
 
 def account(sharing, steps=500, alone=0, alone_ns=0.0, beside_ns=0.0, late=0):
@@ -79,8 +79,8 @@ def test_fits_whose_steps_are_shared_have_the_bits_of_one_thread(name, monkeypat
         shared.append(self.account[0, 7])
         return note(self, rows)
 
-    monkeypatch.setattr(step_sharing, "_WORTH", 64)
-    monkeypatch.setattr(step_sharing, "_COLUMNS", 64)
+    monkeypatch.setattr(team_descent, "_WORTH", 64)
+    monkeypatch.setattr(team_descent, "_COLUMNS", 64)
     monkeypatch.setattr(StepSharing, "note", noted)
     found = []
     for n_jobs in (1, 4):

@@ -26,10 +26,10 @@ from mercer._base.parameter.documentation import (
     SHARED,
     add_attributes,
     add_parameters,
+    complete_methods,
     describe_default,
     describe_parameter,
 )
-from mercer._base.parameter.method_documentation import complete_methods
 from mercer._base.parameter.rules import Rule, are_plain_values
 from mercer._base.scikit_learn import CLONED, NamedParameters, list_parameters
 

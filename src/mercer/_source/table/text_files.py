@@ -26,7 +26,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class TextFiles:
-    """Files of delimited text with the same columns, as record batches; see `mercer._source.table.batches`.
+    """Files of delimited text with the same columns, as record batches; see `mercer._source.table.source`.
 
     Parameters
     ----------

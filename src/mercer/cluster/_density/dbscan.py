@@ -17,7 +17,7 @@ from mercer._source import open_source
 from mercer._stored import Stored, integers, numbers, texts
 from mercer._types import Array
 from mercer.cluster._density.dbscan_search import cluster_rows, core_search, search_used
-from mercer.cluster._density.precomputed import check_distances
+from mercer.cluster._density.neighbour_lists import check_distances
 
 
 @plain

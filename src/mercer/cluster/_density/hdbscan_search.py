@@ -11,7 +11,7 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._density.condensed_tree import CondensedTree, linkage_of
-from mercer.cluster._density.precomputed import check_distances, densify
+from mercer.cluster._density.neighbour_lists import check_distances, densify
 from mercer.cluster._density.spanning_tree import Boruvka, all_distances, core_distances, graph_edges, walk_edges
 from mercer.errors import DataError, ParameterError
 

@@ -12,7 +12,7 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import n_threads
 from mercer._statistic.knee import find_knee
 from mercer._types import Array
-from mercer.cluster._density.precomputed import densify
+from mercer.cluster._density.neighbour_lists import densify
 from mercer.cluster._density.spanning_tree import all_distances, core_distances
 from mercer.errors import DataError
 

@@ -8,13 +8,45 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from mercer._base.validation import check_rows
 from mercer._solver.neighbours.metric import Metric
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._numbering import number_by_first_rows
+from mercer.errors import DataError
 
 # Most neighbours held at a time per thread: 32 MiB of indices.
 _MOST = 2**22
+
+
+def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
+    """Return a square matrix of distances, dense or CSR; raise if it is not square or has negative entries."""
+    D = check_rows(estimator, X, threads=estimator._threads(), accept_sparse="csr", **options)
+    subject = type(estimator).__name__
+    if D.shape[0] != D.shape[1]:
+        raise DataError(
+            f"{subject}: The precomputed distance matrix must be square (n_samples x n_samples); it has shape "
+            f"{D.shape}. Give one row and one column per sample."
+        )
+    values = D.data if is_sparse_matrix(D) else D
+    least = np.min(values, initial=0.0)
+    if least < 0:
+        raise DataError(
+            f"{subject}: Negative values in data passed to precomputed distance matrix; got {least:g}. Give "
+            f"distances, not similarities."
+        )
+    return D
+
+
+def densify(D: Rows) -> Array:
+    """Return rows of a sparse distance matrix as a dense array: entries that are not stored are infinite."""
+    if not is_sparse_matrix(D):
+        return D
+    dense = np.full(D.shape, np.inf)
+    rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    dense[rows, D.indices] = D.data
+    return dense
 
 
 class Neighbours(Protocol):

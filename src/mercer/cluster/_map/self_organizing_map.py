@@ -9,8 +9,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, fitting, open_new_rows, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
-from mercer._solver.centres.assignment import Memory
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
+from mercer._native.space import map_steps
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.centres.assignment import Assignment, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.first_centres import around_the_mean, column_moments
 from mercer._solver.centres.row_draw import RowDraw, WeightedRows
@@ -20,11 +23,74 @@ from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._stored import Stored, floats, integers, numbers
+from mercer._types import Array
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._map.batch import BatchMap, MapErrors, MapErrorSums, MapState, Narrowing, principal_plane
 from mercer.cluster._map.grid import Grid
-from mercer.cluster._map.online import OnlineMap
 from mercer.errors import DataError
+
+_NONE = np.empty(0)
+# The neighbourhood and the rate are lowered this often in an epoch; a piece is also short enough for Ctrl-C.
+_PIECES = 256
+_HEURISTIC = (
+    "Nothing bounds how far an online map is from a fixed point: its units follow the rows at the last learning rate."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Presentation:
+    """A request for one epoch: show each row once to the units; the answer is the moved units."""
+
+    grid: Grid
+    centres: Array
+    order: Array
+    sigma: Narrowing
+    rate: Narrowing
+    epoch: int
+
+    def answer(self, source: Source) -> Array:
+        centres = self.centres.copy()
+        weight = _NONE if source.weight is None else source.weight
+        point = np.empty(source.n_features)
+        # Width and rate fall within an epoch too, from piece to piece.
+        for index, piece in enumerate(np.array_split(self.order, min(_PIECES, len(self.order)))):
+            time = self.epoch + index / _PIECES
+            factors = self.grid.factors(self.sigma.at(time))
+            rate = self.rate.at(time)
+            map_steps.follow_rows(source.whole(), piece, weight, *factors, *self.grid.places, rate, point, centres)
+        return centres
+
+
+@dataclass(frozen=True)
+class OnlineMap:
+    """The solver of an online map and its settings; see :class:`mercer.cluster._map.batch.BatchMap`."""
+
+    grid: Grid
+    start: Callable[[], Any]
+    sigma: Narrowing
+    rate: Narrowing
+    n_epochs: int
+    max_iter: int
+    seed: Array
+    n_rows: int
+    dtype: Any
+
+    def solve(self, state: MapState | None = None) -> Solver:
+        """Show all rows, epoch after epoch, while neighbourhood and learning rate fall; resume from `state`."""
+        if state is None:
+            centres, _ = yield from self.start()
+            state = MapState(self.seed, centres.astype(np.float64), 0, False, self.dtype == np.float32)
+        while state.epoch < min(self.n_epochs, self.max_iter):
+            # The order of an epoch depends on the seed and its number alone, so a resumed fit shows the rows alike.
+            generator = np.random.default_rng(child_seed(state.seed, state.epoch + 1))
+            order = generator.permutation(self.n_rows)
+            centres = yield Presentation(self.grid, state.centres, order, self.sigma, self.rate, state.epoch)
+            epoch = state.epoch + 1
+            state = MapState(state.seed, centres, epoch, epoch >= self.n_epochs, state.single)
+            sums = yield Assignment(Centres(state.units()))
+            measures = {"sigma": self.sigma.at(state.epoch), "learning_rate": self.rate.at(state.epoch)}
+            yield Step(sums.cost, state, Certificate.none(_HEURISTIC), measures)
+        return Solution(state, state.settled, Certificate.none(_HEURISTIC))
 
 
 class SelfOrganizingMap(CentreModel):
@@ -94,7 +160,7 @@ class SelfOrganizingMap(CentreModel):
     )
     torus: bool = parameter(Boolean(), default=False, doc="Whether the first row and column follow the last.")
     init: Any = parameter(
-        Choice("pca", "random") | Array(),
+        Choice("pca", "random") | ArrayRule(),
         default="pca",
         doc="The first prototypes: in the plane of the two leading principal components; at random with mean and "
         "spread of the columns; or given, one row a unit, row by row of the grid.",

@@ -1,25 +1,77 @@
 """Clustering from distances between objects alone, by annealing."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 from sklearn.utils import check_array
 
 from mercer._base import Estimator, LimitedEstimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClusterMixin
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats, integers, numbers
+from mercer._types import Array
 from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
-from mercer.cluster._pairwise.subsample import draw_distances
 from mercer.errors import DataError
 
 _METRICS = ("sqeuclidean", "precomputed", "euclidean", "manhattan", "chebyshev", "cosine")
 # Rows measured or checked at a time, which bounds temporary arrays to 512 n values.
 _ROWS = 512
+
+
+def draw_distances(
+    measure: Callable[[slice], Array], n: int, share: float, generator: np.random.Generator, n_rows: int
+) -> tuple[csr_array, csr_array]:
+    """Draw pairs of objects and return their distances, symmetric and sparse, and a matrix of ones where they are.
+
+    Parameters
+    ----------
+    measure : callable
+        From a slice of objects to their distances to all objects, (m, n); NaN where a distance is missing.
+    n : int
+        Objects.
+    share : float in (0, 1]
+        The probability of a pair; each object is a pair with itself with the same probability, so that means over the
+        drawn distances estimate those over all.
+    generator : Generator
+    n_rows : int
+        Objects measured at a time, which bounds temporary arrays.
+    """
+    # A ring through all objects in random order is always kept: every object has two distances at least.
+    ring = generator.permutation(n)
+    after = np.empty(n, dtype=np.intp)
+    after[ring] = np.roll(ring, -1)
+    firsts, seconds, values = [], [], []
+    for start in range(0, n, n_rows):
+        part = slice(start, min(start + n_rows, n))
+        chosen = generator.random((part.stop - start, n)) < share
+        # Each pair is decided once, in the row of the smaller index.
+        chosen &= np.arange(n)[None, :] >= np.arange(start, part.stop)[:, None]
+        for here, there in ((np.arange(start, part.stop), after[part]), (after[part], np.arange(start, part.stop))):
+            inside = (here >= start) & (here < part.stop) & (there >= here)
+            chosen[here[inside] - start, there[inside]] = True
+        distances = measure(part)
+        chosen &= ~np.isnan(distances)
+        rows, columns = np.nonzero(chosen)
+        firsts.append(rows + start)
+        seconds.append(columns)
+        values.append(distances[rows, columns])
+    first, second, value = (np.concatenate(parts) for parts in (firsts, seconds, values))
+    # The pairs are those of the upper triangle; their mirror images complete the matrix.
+    off = first != second
+    first, second, value = (
+        np.concatenate([first, second[off]]),
+        np.concatenate([second, first[off]]),
+        np.concatenate([value, value[off]]),
+    )
+    present = coo_array((np.ones(len(value)), (first, second)), shape=(n, n)).tocsr()
+    return coo_array((value, (first, second)), shape=(n, n)).tocsr(), present
 
 
 class PairwiseClustering(ClusterMixin, LimitedEstimator):
@@ -99,7 +151,7 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
         doc="Mean-field or simulated annealing. The latter needs all distances.",
     )
     neighbourhood: Any = parameter(
-        Nothing() | Array(),
+        Nothing() | ArrayRule(),
         default=None,
         doc=r"h of shape (M, M): the cost is that of :math:`\sum_r h_{qr} m_{ra}`, a map of the objects; see "
         ":func:`grid_neighbourhood`. For the mean field.",

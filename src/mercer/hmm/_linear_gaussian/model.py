@@ -38,8 +38,7 @@ from mercer.hmm._linear_gaussian.parameters import (
 )
 from mercer.hmm._linear_gaussian.passes import filter_sequence, forecast_states, smooth_sequence
 from mercer.hmm._linear_gaussian.rows import cut_sequences, read_controls, read_sequences
-from mercer.hmm._linear_gaussian.starts import first_parameters, read_parameters
-from mercer.hmm._linear_gaussian.training import StateSpaceTraining
+from mercer.hmm._linear_gaussian.training import StateSpaceTraining, first_parameters, read_parameters
 
 _ORDERED = "the rows of a sequence are steps in time: their order is part of the data"
 _MATRIX = Nothing() | Real() | ArrayRule()

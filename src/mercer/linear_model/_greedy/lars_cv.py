@@ -80,8 +80,6 @@ class LeastAngleCV(OneTargetFolds, LeastAngleModel):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights, to fit and to test with; a weight of two is the row twice.
         **params

@@ -105,8 +105,6 @@ class LassoLarsIC(LeastAngleModel):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Targets.
         copy_X : bool or None, default=None
             Has no effect, as the parameter of the class.
         """

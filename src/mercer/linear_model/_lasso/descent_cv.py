@@ -74,8 +74,6 @@ class DescentCV(OneTargetFolds, LinearRegressor):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Targets.
         sample_weight : float or array-like of shape (n_samples,) or None, default=None
             Weights, to fit and to test with; a weight of two is the row twice. The error of a penalty is the plain mean
             over the folds of their weighted mean squared errors.

@@ -9,7 +9,7 @@ from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_cv import DescentCV
-from mercer.linear_model._lasso.documentation import SHARED
+from mercer.linear_model._lasso.descent_regressor import SHARED
 
 
 class ElasticNetCV(DescentCV):

@@ -111,13 +111,7 @@ class ARDRegression(LinearRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ARDRegression":
-        """Fit the model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Targets.
-        """
+        """Fit the model."""
         source = open_single_target(self, X, y, sample_weight)
         n_bytes = 40 * source.n_features**2
         require_memory("ARDRegression", n_bytes, "the posterior covariance", "use Lasso, or select columns")

@@ -140,13 +140,7 @@ class BayesianRidge(LinearRegressor):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianRidge":
-        """Fit the model.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Targets.
-        """
+        """Fit the model."""
         source = open_single_target(self, X, y, sample_weight)
         # The directions, the covariance and their copies: 5 matrices of 8 bytes an entry.
         require_memory(

@@ -10,7 +10,7 @@ from mercer._objective import PerceptronLoss
 from mercer._solver import Certificate, Outcome
 from mercer._source import Block, Source
 from mercer._statistic import Statistic
-from mercer.linear_model._stochastic.documentation import SHARED
+from mercer.linear_model._stochastic.stochastic import SHARED
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
 _SEPARATED = (

@@ -2,7 +2,7 @@
 
 from mercer._base.parameter import Boolean, Choice, Integer, Real, parameter
 from mercer._documentation import compose_docstring
-from mercer.linear_model._stochastic.documentation import SHARED
+from mercer.linear_model._stochastic.stochastic import SHARED
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
 

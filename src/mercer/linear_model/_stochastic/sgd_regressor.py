@@ -11,8 +11,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._objective import find_loss
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import StochasticState
-from mercer.linear_model._stochastic.documentation import SHARED
-from mercer.linear_model._stochastic.stochastic import StochasticModel
+from mercer.linear_model._stochastic.stochastic import SHARED, StochasticModel
 
 
 class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
@@ -119,8 +118,6 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Targets.
         coef_init : array-like of shape (n_features,), default=None
             Coefficients to start from.
         intercept_init : array-like of shape (1,), default=None
@@ -142,8 +139,6 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
 
         Parameters
         ----------
-        y : array-like of shape (n_samples,)
-            Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Factors of the steps.
         """

@@ -1,7 +1,8 @@
-"""What estimators by stochastic gradients share: from their parameters to a descent, its first state and its end."""
+"""What estimators by stochastic gradients share: the descent, its first state, held-out rows and its end."""
 
 import math
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, part
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
     Descent,
@@ -22,11 +24,81 @@ from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
     find_squared_norms,
     stochastic_gradient,
 )
-from mercer.linear_model._validation import ValidationScore, draw_held_out
 
+_CLASSES_TO_T = r"""classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+        w; one row for two classes, whose score speaks for the second.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b.
+    n_iter_ : int
+        Epochs; with several classes, those of the slowest.
+    t_ : float
+        Number of the next step: one more than the rows visited."""
+
+_CONVERGED_TO_FEATURE_NAMES = r"""converged_ : bool
+        Whether the stopping rule was met; also True after `max_iter` epochs without a rule.
+    certificate_ : Certificate
+        The statement that there is none: :class:`GeneralizedLinearEstimator` minimises the same objective with a
+        duality gap.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen by ``fit``."""
+
+# The texts by the names that the docstrings of the classes use: a range of parameters or attributes.
+SHARED = {
+    "classes_to_t": _CLASSES_TO_T,
+    "converged_to_feature_names": _CONVERGED_TO_FEATURE_NAMES,
+}
+
+
+# Held-out rows scored at a time, which bounds the memory of their copy.
+_TILE = 4096
 _SCHEDULES = {"constant": 0, "adaptive": 0, "optimal": 1, "invscaling": 2, "pa1": 3, "pa2": 4}
-
 _VISITED = "rows are visited one by one, in a random order: weights are repetitions in expectation, not step for step"
+
+
+def draw_held_out(estimator: Any, source: Source, labels: bool) -> tuple[Array, Array]:
+    """Draw the rows to learn from, in rising order, and the rows to judge by, stratified by class."""
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+    seed = estimator.random_state
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**31))
+    kind = StratifiedShuffleSplit if labels else ShuffleSplit
+    split = kind(test_size=estimator.validation_fraction, random_state=seed)
+    training, held_out = next(split.split(np.zeros((source.n_rows, 1)), source.y))
+    if source.weight is not None and not np.any(source.weight[held_out] > 0):
+        raise DataError(
+            f"{type(estimator).__name__}: The sample weights for validation set are all zero, consider using a "
+            f"different random state; got random_state={estimator.random_state!r}."
+        )
+    return np.sort(training), np.sort(held_out)
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationScore:
+    """A request: for each score's parameters the accuracy of its sign, or R^2, on the held-out rows."""
+
+    rows: Array
+    labels: bool
+    average: int
+    state: Any = None
+
+    def answer(self, source: Source) -> Array:
+        X = source.whole()
+        coef, intercept = self.state.choose_model(self.average)
+        y = np.asarray(source.y, dtype=np.float64)[self.rows]
+        weight = np.ones(len(y)) if source.weight is None else source.weight[self.rows]
+        scores = np.concatenate(
+            [X[self.rows[first : first + _TILE]] @ coef.T + intercept for first in range(0, len(y), _TILE)]
+        )
+        if self.labels:
+            numbers = np.arange(len(coef)) if len(coef) > 1 else np.ones(1)
+            right = (scores > 0) == (y[:, None] == numbers[None, :])
+            return weight @ right / weight.sum()
+        mean = weight @ y / weight.sum()
+        total = weight @ (y - mean) ** 2
+        return 1.0 - weight @ (y[:, None] - scores) ** 2 / (total if total > 0 else 1.0)
 
 
 class StochasticModel(LimitedEstimator):

@@ -28,10 +28,9 @@ from mercer.manifold._tsne.affinities import (
 )
 from mercer.manifold._tsne.descent import EmbeddingState, Engine, ExactEngine, MapDescent, Phase, TreeEngine
 from mercer.manifold._tsne.divergence import GAUSSIAN, measure_slope, sum_divergence
-from mercer.manifold._tsne.first_map import make_first_map
 from mercer.manifold._tsne.grid import GridEngine
 from mercer.manifold._tsne.method import choose_method, is_precomputed, weigh_pairs
-from mercer.manifold._tsne.placement import check_map, place_rows
+from mercer.manifold._tsne.placement import check_map, make_first_map, place_rows
 
 # The least learning rate of 'auto', as in scikit-learn.
 _LEAST_RATE = 50.0

@@ -18,8 +18,7 @@ from mercer._source.placement import is_on_device
 from mercer._stored import Stored, flags, integers, labels, members
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
-from mercer.neighbors._nearest.documentation import SHARED
-from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
+from mercer.neighbors._nearest.queries import SHARED, NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, precision_of
 from mercer.neighbors._nearest.votes import (
     COUNTS_ROWS,

@@ -100,13 +100,7 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NeighborhoodComponentsAnalysis":
-        """Learn the map.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
-        """
+        """Learn the map."""
         source = self._open(X, y, sample_weight, targets="labels", ensure_min_samples=2)
         rows, labels, weight = _keep_weighted(source.whole(), np.asarray(source.y), source.weight)
         check_labels(labels)

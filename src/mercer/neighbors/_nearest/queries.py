@@ -14,6 +14,14 @@ from mercer.neighbors._nearest.graph_search import make_graph
 from mercer.neighbors._nearest.rows_model import RowsModel
 from mercer.neighbors._nearest.votes import Neighbours
 
+SHARED = {
+    "fitted": """n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.""",
+}
+
+
 # Pairs of a query and a row within the radius that are held at a time: 0.4 GB while they are sorted.
 _PAIRS = 2**22
 

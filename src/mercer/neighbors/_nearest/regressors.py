@@ -14,8 +14,7 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
 from mercer._stored import Stored, numbers
 from mercer._types import Array, Rows
-from mercer.neighbors._nearest.documentation import SHARED
-from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
+from mercer.neighbors._nearest.queries import SHARED, NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, precision_of
 from mercer.neighbors._nearest.votes import COUNTS_ROWS, COUNTS_ROWS_IN_CHECKS, TargetsModel, average, weigh
 

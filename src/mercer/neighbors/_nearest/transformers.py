@@ -7,8 +7,7 @@ from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerM
 from mercer._base.parameter import Choice, Function, Integer, MetricName, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._types import Rows
-from mercer.neighbors._nearest.documentation import SHARED
-from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
+from mercer.neighbors._nearest.queries import SHARED, NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel
 
 

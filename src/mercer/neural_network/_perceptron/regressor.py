@@ -106,8 +106,6 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
 
         Parameters
         ----------
-        y : array-like of shape (n,) or (n, n_targets)
-            Their targets.
         X_val, y_val, sample_weight_val : default=None
             Rows that `early_stopping` judges by, in place of a part of `X`.
         """

@@ -25,8 +25,7 @@ from mercer.neural_network._layers.layer import Layer
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
-from mercer.neural_network._layers.shaping import Flatten
-from mercer.neural_network._layers.windows import Conv2d, MaxPool
+from mercer.neural_network._layers.windows import Conv2d, Flatten, MaxPool
 from mercer.neural_network._perceptron.labels import KnownLabels, check_classes, label_rows, read_factors
 from mercer.neural_network._relatives.class_outputs import Chances, ClassNames
 from mercer.neural_network._relatives.network_model import NetworkModel, NetworkOutputs, Validation, join_layers

@@ -17,7 +17,7 @@ from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, floats, mapping, part
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
-from mercer.neural_network._layers.layer import Layer
+from mercer.neural_network._layers.layer import Layer, as_like
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.solver import descend_in_epochs, descend_on_all_rows
@@ -25,6 +25,23 @@ from mercer.neural_network._perceptron.state import PerceptronState
 from mercer.neural_network._relatives.plan import LossRules, TaskPlan, ValidationLoss
 from mercer.neural_network._relatives.task import Task
 from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
+
+
+def mark_weights(network: Network) -> np.ndarray:
+    """Return 1 for the weights that a penalty applies to, and 0 for biases and the parameters of normalisations."""
+    marks = np.zeros(network.n_weights)
+    for node in network.nodes:
+        for key, (place, _) in node.weights.items():
+            if key[0] in "WU":
+                marks[place] = 1.0
+    return marks
+
+
+def penalise(theta: Array, marks: np.ndarray, alpha: float) -> tuple[float, Array]:
+    """Return alpha / 2 times the sum of squares of the marked weights, and its gradient."""
+    slope = alpha * as_like(marks, theta) * theta
+    return 0.5 * float(namespace_of(theta).sum(slope * theta)), slope
+
 
 _SHUFFLED = "rows are shuffled into batches by their place"
 IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"

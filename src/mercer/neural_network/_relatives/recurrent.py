@@ -18,8 +18,7 @@ from mercer.errors import DataError
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._perceptron.labels import KnownLabels, label_rows, read_factors
 from mercer.neural_network._relatives.class_outputs import Chances, ClassNames
-from mercer.neural_network._relatives.recurrent_model import GivenSequences, RecurrentModel
-from mercer.neural_network._relatives.recurrent_text import DESCRIBED
+from mercer.neural_network._relatives.recurrent_model import DESCRIBED, GivenSequences, RecurrentModel
 
 
 class RecurrentClassifier(ClassifierMixin, RecurrentModel):

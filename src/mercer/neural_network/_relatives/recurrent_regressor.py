@@ -14,8 +14,7 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.losses import read_loss
-from mercer.neural_network._relatives.recurrent_model import GivenSequences, RecurrentModel, take_targets
-from mercer.neural_network._relatives.recurrent_text import DESCRIBED
+from mercer.neural_network._relatives.recurrent_model import DESCRIBED, GivenSequences, RecurrentModel, take_targets
 
 
 class RecurrentRegressor(RegressorMixin, RecurrentModel):

@@ -13,7 +13,7 @@ from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
-from mercer.neural_network._relatives.network_penalty import mark_weights, penalise
+from mercer.neural_network._relatives.network_model import mark_weights, penalise
 from mercer.neural_network._relatives.task import Batch, Moment
 
 
