@@ -1,37 +1,29 @@
 """Conformal sets of classes around the probabilities of any classifier."""
 
-import time
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import Estimator, fitting
 from mercer._base.folds import FOLDS, splits
-from mercer._base.parameter import Boolean, Choice, Function, HasFit, Integer, Nothing, Real, Seed, attribute, parameter
+from mercer._base.parameter import Boolean, Choice, Integer, Real, parameter
 from mercer._base.scoring import ClassifierMixin
-from mercer._base.validation import check_weight
 from mercer._base.wrapping import (
-    check_member_table,
-    check_wrapped_place,
     fit_members,
-    one_step_record,
     take_rows,
 )
-from mercer._stored import Stored, floats, integers, labels, members, part
-from mercer.conformal._calibration import call_for_rows, check_groups, deal_rows, find_shifted, weigh_rows
+from mercer._stored import Stored, integers
+from mercer.conformal._model import ConformalModel
 from mercer.conformal._quantile import Quantiles, check_level
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
 # Scores are sums and differences of probabilities; those that differ by less are equal.
 _ROUNDING = 1e-12
-_STATEMENT = "Coverage is a promise about exchangeable rows; nothing here bounds the error of the model itself."
 
 
-class ConformalClassifier(ClassifierMixin, Estimator):
+class ConformalClassifier(ClassifierMixin, ConformalModel):
     r"""Sets of classes that hold the true one with a given probability.
 
     A set holds the classes whose score is at most the k-th smallest score of n rows that the model was not fitted to,
@@ -94,15 +86,11 @@ class ConformalClassifier(ClassifierMixin, Estimator):
     True
     """
 
-    estimator: Any = parameter(
-        HasFit() | Nothing(),
-        default=None,
-        kw_only=False,
-        doc="A classifier with ``predict_proba``: of mercer, of scikit-learn, or any other; None takes logistic "
-        "regression. A FrozenEstimator is not fitted again: all rows of the fit then calibrate it.",
-    )
     method: str = parameter(
-        Choice("split", "cross"), default="split", doc="Where the scores come from: rows kept apart, or folds."
+        Choice("split", "cross"),
+        default="split",
+        after="estimator",
+        doc="Where the scores come from: rows kept apart, or folds.",
     )
     conformity: str = parameter(
         Choice("lac", "aps", "raps"),
@@ -110,16 +98,11 @@ class ConformalClassifier(ClassifierMixin, Estimator):
         doc="One less the probability of the class; the probability of all classes that are at least as likely; or "
         "that with a price on large sets.",
     )
-    coverage: float = parameter(
-        Real(0, 1, closed="neither"), default=0.9, doc="What ``predict_set`` takes unless it is told otherwise."
-    )
-    calibration_size: Any = parameter(
-        Integer(1) | Real(0, 1, closed="neither"),
-        default=0.25,
-        doc="Rows kept apart for ``method='split'``: a share, or a number.",
-    )
     cv: Any = parameter(
-        FOLDS, default=None, doc="Folds of ``method='cross'``: a number, a splitter, or the splits; None means 5."
+        FOLDS,
+        default=None,
+        after="calibration_size",
+        doc="Folds of ``method='cross'``: a number, a splitter, or the splits; None means 5.",
     )
     class_conditional: bool = parameter(
         Boolean(), default=False, doc="Whether each class has a quantile, and so a promise, of its own (Mondrian)."
@@ -128,82 +111,18 @@ class ConformalClassifier(ClassifierMixin, Estimator):
     free_classes: int = parameter(
         Integer(0), default=1, doc="r_0 of ``conformity='raps'``: the classes of a set that cost nothing."
     )
-    condition: Any = parameter(
-        Function() | Nothing(),
-        default=None,
-        doc="``condition(X)`` returns a group for each row; each group has a quantile, and so a promise, of its own. "
-        "For ``method='split'``.",
-    )
-    likelihood_ratio: Any = parameter(
-        Function() | Nothing(),
-        default=None,
-        doc="``likelihood_ratio(X)`` returns how much more likely each row is among new rows than among those of the "
-        "fit (covariate shift). For ``method='split'``.",
-    )
-    random_state: Any = parameter(Seed(), default=None, doc="The seed of the rows kept apart.")
-
-    estimators_: Any = attribute()
-    groups_: Any = attribute()
-    shift_: Any = attribute()
-
-    _objective_moves: ClassVar[str | None] = None
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the model is fitted to a copy of the rows that are not for calibration",
-        "row order": "rows are kept apart by their numbers: equal in distribution only",
-        "weights": "copies of a row may be kept apart from each other: equal in distribution only",
+    _documents = {
+        "estimator": (
+            "A classifier with ``predict_proba``: of mercer, of scikit-learn, or any other; None takes logistic "
+            "regression. A FrozenEstimator is not fitted again: all rows of the fit then calibrate it."
+        ),
+        "coverage": "What ``predict_set`` takes unless it is told otherwise.",
     }
-    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
-        f"check_sample_weight_equivalence_on_{kind}_data": "rows are kept apart by their numbers"
-        for kind in ("dense", "sparse")
-    }
+
     _stored: ClassVar[dict[str, Stored]] = {
-        "estimator_": part("BaseEstimator"),
-        "estimators_": members(part("BaseEstimator")),
-        "scores_": floats("scores"),
-        "repeats_": floats("scores"),
         "true_": integers("scores", low=0, below="classes"),
         "fold_": integers("scores", low=0),
-        "groups_": labels("scores | none"),
-        "shift_": floats("scores | none"),
     }
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ConformalClassifier":
-        """Fit the model, and score rows that it has not seen.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as the estimator takes them.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice, in the fit and among the scores.
-        """
-        begun = time.perf_counter()
-        check_wrapped_place(self, X, y)
-        self._check_choice()
-        checked, y = check_member_table(self, self._member(), X, y)
-        # Tables stay tables: a pipeline may choose its columns by name.
-        X = X if hasattr(X, "columns") else checked
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        weight = check_weight(self, sample_weight, len(y))
-        self.estimators_ = []
-        if self.method == "split":
-            rows, shares, fold = self._split(X, y, weight)
-        else:
-            rows, shares, fold = self._cross(X, y, weight)
-        self.true_ = self._find_labels(y[rows])
-        self.fold_ = fold
-        self.scores_ = self._score(shares)[np.arange(len(rows)), self.true_]
-        self.repeats_ = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64)[rows]
-        self.groups_ = self.shift_ = None
-        if self.condition is not None:
-            self.groups_ = call_for_rows(self, "condition", self.condition, take_rows(X, rows))
-        if self.likelihood_ratio is not None:
-            self.shift_ = self.repeats_ * weigh_rows(self, self.likelihood_ratio, take_rows(X, rows))
-        for name, value in one_step_record(float(self.scores_.mean()), begun, _STATEMENT).items():
-            setattr(self, name, value)
-        return self
 
     def _check_choice(self) -> None:
         """Raise UnsupportedError if parameters contradict each other."""
@@ -237,13 +156,23 @@ class ConformalClassifier(ClassifierMixin, Estimator):
             )
         return self.estimator
 
+    def _read_targets(self, y: Any) -> np.ndarray:
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        return y
+
+    def _score_unseen(self, X: Any, y: np.ndarray, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        rows, shares, self.fold_ = (self._split if self.method == "split" else self._cross)(X, y, weight)
+        self.true_ = self._find_labels(y[rows])
+        return self._score(shares)[np.arange(len(rows)), self.true_], rows
+
     def _split(self, X: Any, y: np.ndarray, weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fit to some rows; return the others, their probabilities, and the copy that gave them."""
         if isinstance(self.estimator, FrozenEstimator):
             self.estimator_ = fit_members(self, [self.estimator], X, y, None)[0]
             kept = np.arange(len(y))
         else:
-            train, kept = deal_rows(self, len(y), self.calibration_size, self.random_state)
+            train, kept = self._deal_rows(len(y))
             given = None if weight is None else weight[train]
             self.estimator_ = fit_members(self, [self._member()], take_rows(X, train), y[train], given)[0]
         self.classes_ = np.asarray(self.estimator_.classes_)
@@ -323,27 +252,19 @@ class ConformalClassifier(ClassifierMixin, Estimator):
         if self.method == "cross":
             kept = self._rank(X, level)
         else:
-            kept = self._score(shares) <= self._find_most(X, level, len(shares)) + _ROUNDING
+            most = (
+                self._find_class_reach(level)
+                if self.class_conditional
+                else self._find_reach(X, level, len(shares))[:, None]
+            )
+            kept = self._score(shares) <= most + _ROUNDING
         kept[np.arange(len(shares)), shares.argmax(axis=1)] = True
         return kept
 
-    def _find_most(self, X: Any, level: float, n_rows: int) -> np.ndarray:
-        """Return the largest score with which a class is in the set: for each row or each class, in a table."""
-        if self.likelihood_ratio is not None:
-            own = weigh_rows(self, self.likelihood_ratio, X)
-            return find_shifted(self.scores_, self.shift_, own, level)[:, None]
-        if self.class_conditional:
-            parts = [self.true_ == place for place in range(len(self.classes_))]
-            return np.array([[Quantiles(self.scores_[one], self.repeats_[one]).find(level) for one in parts]])
-        if self.condition is None:
-            return np.array([[Quantiles(self.scores_, self.repeats_).find(level)]])
-        groups = call_for_rows(self, "condition", self.condition, X)
-        check_groups(self, self.groups_, groups)
-        most = np.empty((n_rows, 1))
-        for group in np.unique(groups):
-            inside = self.groups_ == group
-            most[groups == group] = Quantiles(self.scores_[inside], self.repeats_[inside]).find(level)
-        return most
+    def _find_class_reach(self, level: float) -> np.ndarray:
+        """Return the quantile of the scores of each class."""
+        parts = [self.true_ == place for place in range(len(self.classes_))]
+        return np.array([Quantiles(self.scores_[one], self.repeats_[one]).find(level) for one in parts])
 
     def _rank(self, X: Any, level: float) -> np.ndarray:
         """Return which classes have a score that is among the ranks allowed, each copy beside its own rows."""
@@ -364,13 +285,6 @@ class ConformalClassifier(ClassifierMixin, Estimator):
             above, totals = above + counts, totals + size
         # The p-value of a class is the share of rows, with the new one, whose score is at least as large.
         return np.asarray((above + 1.0) / (totals + 1.0) > 1.0 - level - _ROUNDING)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._member())
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
 
 
 def _find_shares(model: Any, X: Any) -> np.ndarray:

@@ -1,38 +1,31 @@
 """Conformal intervals around the predictions of any regressor."""
 
-import time
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import seed_sequence
 from mercer._base.folds import FOLDS, splits
-from mercer._base.parameter import Choice, Function, HasFit, Integer, Nothing, Real, Seed, attribute, parameter
+from mercer._base.parameter import Choice, HasFit, Integer, Nothing, attribute, parameter
 from mercer._base.scoring import RegressorMixin
-from mercer._base.validation import check_weight
 from mercer._base.wrapping import (
-    check_member_table,
-    check_wrapped_place,
     fit_members,
-    one_step_record,
     take_rows,
 )
-from mercer._stored import Stored, floats, integers, labels, members, part
-from mercer.conformal._calibration import call_for_rows, check_groups, deal_rows, find_shifted, weigh_rows
+from mercer._stored import Stored, floats, integers, part
 from mercer.conformal._exact import find_interval, find_residuals
-from mercer.conformal._quantile import Quantiles, check_level, find_rank
+from mercer.conformal._model import ConformalModel
+from mercer.conformal._quantile import check_level, find_rank
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
 # Candidate ends that are held at a time: 32 MB of predictions of the members.
 _HELD = 4_000_000
-_STATEMENT = "Coverage is a promise about exchangeable rows; nothing here bounds the error of the model itself."
 
 
-class ConformalRegressor(RegressorMixin, Estimator):
+class ConformalRegressor(RegressorMixin, ConformalModel):
     r"""Intervals around the predictions of a regressor that hold the truth with a given probability.
 
     Rows that a model was not fitted to say how wrong it is. With their scores :math:`s_i` and k = ceil((n + 1)
@@ -107,16 +100,10 @@ class ConformalRegressor(RegressorMixin, Estimator):
     True
     """
 
-    estimator: Any = parameter(
-        HasFit() | Nothing(),
-        default=None,
-        kw_only=False,
-        doc="A regressor of mercer, of scikit-learn, or any other; None takes ridge regression. A FrozenEstimator is "
-        "not fitted again: with ``method='split'`` all rows of the fit then calibrate it.",
-    )
     method: str = parameter(
         Choice("split", "full", "cv+", "jackknife+", "jackknife+-after-bootstrap"),
         default="split",
+        after="estimator",
         doc="Where the scores come from: rows kept apart, all rows by exact refits, folds, single rows left out, or "
         "rows left out of bootstrap samples.",
     )
@@ -126,19 +113,11 @@ class ConformalRegressor(RegressorMixin, Estimator):
         doc="``'absolute'`` residuals give intervals of one width. ``'normalized'`` ones are divided by a model of "
         "their size. ``'quantile'`` takes how far the value lies outside of two predicted quantiles.",
     )
-    coverage: float = parameter(
-        Real(0, 1, closed="neither"),
-        default=0.9,
-        doc="What ``predict_interval`` takes unless it is told otherwise, and for ``conformity='quantile'`` the two "
-        "quantiles that are fitted.",
-    )
-    calibration_size: Any = parameter(
-        Integer(1) | Real(0, 1, closed="neither"),
-        default=0.25,
-        doc="Rows kept apart for ``method='split'``: a share, or a number.",
-    )
     cv: Any = parameter(
-        FOLDS, default=None, doc="Folds of ``method='cv+'``: a number, a splitter, or the splits; None means 10."
+        FOLDS,
+        default=None,
+        after="calibration_size",
+        doc="Folds of ``method='cv+'``: a number, a splitter, or the splits; None means 10.",
     )
     n_resamples: int = parameter(Integer(2), default=30, doc="Bootstrap samples.")
     scale_estimator: Any = parameter(
@@ -146,86 +125,30 @@ class ConformalRegressor(RegressorMixin, Estimator):
         default=None,
         doc="Regressor of absolute residuals for ``conformity='normalized'``; None takes a copy of the estimator.",
     )
-    condition: Any = parameter(
-        Function() | Nothing(),
-        default=None,
-        doc="``condition(X)`` returns a group for each row; each group has a quantile, and so a promise, of its own. "
-        "For ``method='split'``.",
-    )
-    likelihood_ratio: Any = parameter(
-        Function() | Nothing(),
-        default=None,
-        doc="``likelihood_ratio(X)`` returns how much more likely each row is among new rows than among those of the "
-        "fit (covariate shift). For ``method='split'``.",
-    )
-    random_state: Any = parameter(
-        Seed(), default=None, doc="The seed of the rows kept apart, and of bootstrap samples."
-    )
+    _documents = {
+        "estimator": (
+            "A regressor of mercer, of scikit-learn, or any other; None takes ridge regression. A FrozenEstimator is "
+            "not fitted again: with ``method='split'`` all rows of the fit then calibrate it."
+        ),
+        "coverage": (
+            "What ``predict_interval`` takes unless it is told otherwise, and for ``conformity='quantile'`` the two "
+            "quantiles that are fitted."
+        ),
+        "random_state": "The seed of the rows kept apart, and of bootstrap samples.",
+    }
 
-    estimator_: Any = attribute()
-    estimators_: Any = attribute()
-    groups_: Any = attribute()
-    shift_: Any = attribute()
     _seen: Any = attribute()
     _rows: Any = attribute()
     _targets: Any = attribute()
 
-    _objective_moves: ClassVar[str | None] = None
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the model is fitted to a copy of the rows that are not for calibration",
-        "row order": "rows are kept apart by their numbers: equal in distribution only",
-        "weights": "copies of a row may be kept apart from each other: equal in distribution only",
-    }
-    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
-        f"check_sample_weight_equivalence_on_{kind}_data": "rows are kept apart by their numbers"
-        for kind in ("dense", "sparse")
-    }
+    _is_of_numbers: ClassVar[bool] = True
     _stored: ClassVar[dict[str, Stored]] = {
-        "estimator_": part("BaseEstimator"),
-        "estimators_": members(part("BaseEstimator")),
         "scale_estimator_": part("BaseEstimator", "none"),
         "upper_estimator_": part("BaseEstimator", "none"),
-        "scores_": floats("scores"),
-        "repeats_": floats("scores"),
-        "groups_": labels("scores | none"),
-        "shift_": floats("scores | none"),
         "_seen": integers("scores, * | none", low=0),
         "_rows": floats("scores, columns | none"),
         "_targets": floats("scores | none"),
     }
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ConformalRegressor":
-        """Fit the model, and score rows that it has not seen.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as the estimator takes them.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice, in the fit and among the scores.
-        """
-        begun = time.perf_counter()
-        check_wrapped_place(self, X, y)
-        self._check_choice()
-        checked, y = check_member_table(self, self._member(), X, y, numbers=True)
-        # Tables stay tables: a pipeline may choose its columns by name.
-        X = X if hasattr(X, "columns") else checked
-        y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        weight = check_weight(self, sample_weight, len(y))
-        self.estimators_, self.scale_estimator_, self.upper_estimator_ = [], None, None
-        self._seen = self._rows = self._targets = None
-        scored = {"split": self._split, "full": self._follow}.get(self.method, self._leave_out)(X, y, weight)
-        self.scores_, rows = scored
-        self.repeats_ = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64)[rows]
-        self.groups_ = self.shift_ = None
-        if self.condition is not None:
-            self.groups_ = call_for_rows(self, "condition", self.condition, take_rows(X, rows))
-        if self.likelihood_ratio is not None:
-            self.shift_ = self.repeats_ * weigh_rows(self, self.likelihood_ratio, take_rows(X, rows))
-        for name, value in one_step_record(float(self.scores_.mean()), begun, _STATEMENT).items():
-            setattr(self, name, value)
-        return self
 
     def _check_choice(self) -> None:
         """Raise UnsupportedError if parameters contradict each other."""
@@ -254,13 +177,21 @@ class ConformalRegressor(RegressorMixin, Estimator):
             return Ridge()
         return self.estimator
 
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+
+    def _score_unseen(self, X: Any, y: np.ndarray, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        self.scale_estimator_ = self.upper_estimator_ = None
+        self._seen = self._rows = self._targets = None
+        return {"split": self._split, "full": self._follow}.get(self.method, self._leave_out)(X, y, weight)
+
     def _split(self, X: Any, y: np.ndarray, weight: Any) -> tuple[np.ndarray, np.ndarray]:
         """Fit to some rows, and score the others."""
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
             train, kept = np.arange(len(y)), np.arange(len(y))
         else:
-            train, kept = deal_rows(self, len(y), self.calibration_size, self.random_state)
+            train, kept = self._deal_rows(len(y))
         given = None if weight is None or frozen else weight[train]
         rows, targets = (X, y) if frozen else (take_rows(X, train), y[train])
         if self.conformity == "quantile":
@@ -365,21 +296,6 @@ class ConformalRegressor(RegressorMixin, Estimator):
         middle = 0.5 * (low + high)
         return np.column_stack([np.minimum(low - reach, middle), np.maximum(high + reach, middle)])
 
-    def _find_reach(self, X: Any, level: float, n_rows: int) -> np.ndarray:
-        """Return the quantile of scores that belongs to each row."""
-        if self.likelihood_ratio is not None:
-            own = weigh_rows(self, self.likelihood_ratio, X)
-            return find_shifted(self.scores_, self.shift_, own, level)
-        if self.condition is None:
-            return np.full(n_rows, Quantiles(self.scores_, self.repeats_).find(level))
-        groups = call_for_rows(self, "condition", self.condition, X)
-        check_groups(self, self.groups_, groups)
-        reach = np.empty(n_rows)
-        for group in np.unique(groups):
-            inside = self.groups_ == group
-            reach[groups == group] = Quantiles(self.scores_[inside], self.repeats_[inside]).find(level)
-        return reach
-
     def _combine(self, X: Any, level: float) -> np.ndarray:
         """Return the quantiles of what the copies predict, less and plus the scores of the rows they have not seen."""
         answers = np.column_stack([_predict(member, X) for member in self.estimators_])
@@ -413,9 +329,7 @@ class ConformalRegressor(RegressorMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._member())
-        tags.input_tags.sparse = inner.input_tags.sparse and self.method != "full"
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = tags.input_tags.sparse and self.method != "full"
         return tags
 
 
