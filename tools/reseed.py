@@ -95,10 +95,12 @@ def main():
         print(f"left out: {name}: {first[name][1] or 'too long'}", flush=True)
     failures: collections.Counter[str] = collections.Counter()
     for run in range(1, arguments.seeds + 1):
-        for name, (_, failure) in run_once(files, run, left_out).items():
+        outcomes = run_once(files, run, left_out)
+        for name, (_, failure) in outcomes.items():
             if failure:
                 failures[name] += 1
                 print(f"run {run}: {name}: {failure}", flush=True)
+        print(f"run {run}: {len(outcomes)} tests", flush=True)
     for name, count in sorted(failures.items()):
         print(f"fails in {count} of {arguments.seeds} runs: {name}")
     print(f"{len(first) - len(left_out)} tests of {len(files)} files, {arguments.seeds} seeds, {len(failures)} fail.")
