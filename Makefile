@@ -45,6 +45,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	-p tests.sklearn_suite.plugin --pyargs \
 	sklearn.preprocessing.tests.test_data \
 	sklearn.cluster.tests.test_k_means \
+	sklearn.cluster.tests.test_bisect_k_means \
 	sklearn.cluster.tests.test_dbscan \
 	sklearn.cluster.tests.test_hdbscan \
 	sklearn.cluster.tests.test_hierarchical \

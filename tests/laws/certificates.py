@@ -52,6 +52,22 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
+def bisection_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest move of two centres in one more Lloyd iteration over the rows of their split, in mean variances."""
+    members, largest = {0: np.arange(len(X))}, 0.0
+    for node, children in enumerate(model.node_children_):
+        if children[0] < 0:
+            continue
+        rows = X[members[node]]
+        pair = model.node_centers_[children]
+        right = ((rows - pair[1]) ** 2).sum(axis=1) < ((rows - pair[0]) ** 2).sum(axis=1)
+        for child, part in zip(children, (~right, right), strict=True):
+            members[child] = members[node][part]
+        means = np.array([rows[~right].mean(axis=0), rows[right].mean(axis=0)])
+        largest = max(largest, ((means - pair) ** 2).sum() / rows.var(axis=0).mean())
+    return largest
+
+
 def map_gradient(model: Any, X: np.ndarray, y: Any) -> float:
     """The length of t-SNE's gradient at the map, with widths found by bisection and all pairs written out."""
     D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -689,6 +705,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KMeans"): kmeans_fixed_point,
     ("fixed point", "MinCovDet"): concentration_gain,
     ("fixed point", "PrototypeAgglomeration"): prototype_fixed_point,
+    ("fixed point", "BisectingKMeans"): bisection_fixed_point,
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,

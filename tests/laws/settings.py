@@ -61,6 +61,10 @@ SETTINGS = {
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
         {"n_clusters": 4, "n_init": 1, "init": "random"},
     ],
+    "BisectingKMeans": [
+        {"n_clusters": 4},
+        {"n_clusters": 4, "init": "k-means++", "n_init": 2, "bisecting_strategy": "largest_cluster"},
+    ],
     "AgglomerativeClustering": [
         {"n_clusters": 4},
         {"n_clusters": 4, "linkage": "single"},

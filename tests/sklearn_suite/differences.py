@@ -5,7 +5,7 @@ The documentation's list of differences is made from this table.
 
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": (
-        *("AgglomerativeClustering", "DBSCAN", "HDBSCAN", "KMeans", "MiniBatchKMeans", "dbscan"),
+        *("AgglomerativeClustering", "BisectingKMeans", "DBSCAN", "HDBSCAN", "KMeans", "MiniBatchKMeans", "dbscan"),
         *("k_means", "kmeans_plusplus"),
     ),
     "covariance": (

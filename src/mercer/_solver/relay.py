@@ -12,14 +12,14 @@ from mercer._source import Source
 
 
 def answer_requests(requests: Generator[Any, Any, Any], source: Source) -> Any:
-    """Answer the requests of a generator from `source` until it returns, and return its value; it yields no steps."""
+    """Answer the requests of a generator from `source` until it returns, return its value; pass over steps."""
     answer: Any = None
     while True:
         try:
             request = requests.send(answer)
         except StopIteration as end:
             return end.value
-        answer = request.answer(source)
+        answer = None if isinstance(request, Step) else request.answer(source)
 
 
 def relay(

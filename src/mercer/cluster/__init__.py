@@ -5,6 +5,7 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_centres.bisecting_k_means": ("BisectingKMeans",),
         "_centres.growing_k_means": ("GrowingKMeans",),
         "_centres.k_means": ("KMeans",),
         "_centres.kernel_k_means": ("KernelKMeans",),

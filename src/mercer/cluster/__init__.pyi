@@ -1,4 +1,5 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.cluster.
+from mercer.cluster._centres.bisecting_k_means import BisectingKMeans as BisectingKMeans
 from mercer.cluster._centres.growing_k_means import GrowingKMeans as GrowingKMeans
 from mercer.cluster._centres.k_means import KMeans as KMeans
 from mercer.cluster._centres.kernel_k_means import KernelKMeans as KernelKMeans
@@ -24,7 +25,6 @@ from mercer.cluster._pairwise.clustering import PairwiseClustering as PairwiseCl
 from mercer.cluster._pairwise.energy import pairwise_cost as pairwise_cost
 from sklearn.cluster import AffinityPropagation as AffinityPropagation
 from sklearn.cluster import Birch as Birch
-from sklearn.cluster import BisectingKMeans as BisectingKMeans
 from sklearn.cluster import FeatureAgglomeration as FeatureAgglomeration
 from sklearn.cluster import MeanShift as MeanShift
 from sklearn.cluster import OPTICS as OPTICS

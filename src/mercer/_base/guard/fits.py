@@ -23,9 +23,9 @@ _TARGET = "target"
 _TARGET_PLACE = "target place"
 _BY_DEPENDENCE: dict[tuple[str, ...], str] = {
     (_COLUMNS,): """
-        AgglomerativeClustering ClassConditionalClassifier ClassicalMDS FastICA GaussianMixture GaussianNB
-        GaussianRandomProjection GrowingKMeans HDBSCAN ICA IncrementalPCA Isomap KMeans KMedoids KNeighborsClassifier
-        KNeighborsOutlier KNeighborsRegressor KNeighborsTransformer KernelDiscriminantAnalysis
+        AgglomerativeClustering BisectingKMeans ClassConditionalClassifier ClassicalMDS FastICA GaussianMixture
+        GaussianNB GaussianRandomProjection GrowingKMeans HDBSCAN ICA IncrementalPCA Isomap KMeans KMedoids
+        KNeighborsClassifier KNeighborsOutlier KNeighborsRegressor KNeighborsTransformer KernelDiscriminantAnalysis
         KernelLogisticRegression KernelPCA Lars LarsCV LassoCV LassoLarsCV LassoLarsIC LedoitWolf LocalOutlierFactor
         LocallyLinearEmbedding OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV
         MiniBatchKMeans NearestCentroid NearestNeighbors NuSVC OAS OnlinePCA PCA PairwiseClustering ProbabilisticPCA

@@ -84,7 +84,7 @@ class Lloyd:
             _, variance = yield from self.moments()
             tolerance = self.tol * float(np.mean(variance))
         words = self.seed.generate_state(8)
-        complete = partial(self._descend, tolerance=tolerance)
+        complete = partial(descend, memory=self.memory, max_iter=self.max_iter, tolerance=tolerance)
         state = yield from keep_best_run(self._begin, complete, self.n_init, words, state)
         return Solution(state, state.best.stopped, certify_fixed_point(state.best.shift, tolerance))
 
@@ -92,27 +92,28 @@ class Lloyd:
         """Return a run at its first centres."""
         return LloydRun(0, (yield from self.start(seed)))
 
-    def _descend(self, run: LloydRun, tolerance: float) -> Any:
-        """Iterate one run until the squared moves sum to at most `tolerance`; return it with its own inertia."""
-        # The sums of a pass with the centres of the run, where one has been made.
-        sums: AssignmentSums | None = None
-        while True:
-            if sums is None:
-                sums = self.memory.learn((yield self.memory.assignment(run.centres)))
-            if run.stopped or run.iteration >= self.max_iter:
-                # If squared distances overflow, the inertia is infinite and nothing can be certified.
-                known = sums.cost < np.inf
-                rest = measure_shift(sums.means(run.centres), run.centres) if known else np.inf
-                # The next move may be larger than the last one: then the run goes on from the sums of this pass.
-                if rest <= tolerance or not known or run.iteration >= self.max_iter:
-                    return replace(run, inertia=sums.cost, shift=rest, stopped=run.stopped and known)
-            centres = yield from move_centres(run.centres, sums)
-            shift = measure_shift(centres, run.centres)
-            cost = sums.cost
-            run = LloydRun(run.iteration + 1, centres, cost, np.inf, shift <= tolerance)
-            yield Step(cost, run, certify_fixed_point(shift, tolerance), {"shift": math.sqrt(shift)})
-            # If the centres have not moved, the last sums belong to them and no further pass is needed.
-            sums = sums if shift == 0 else None
+
+def descend(run: LloydRun, memory: Memory, max_iter: int, tolerance: float) -> Any:
+    """Iterate one run until the squared moves sum to at most `tolerance`; return it with its own inertia."""
+    # The sums of a pass with the centres of the run, where one has been made.
+    sums: AssignmentSums | None = None
+    while True:
+        if sums is None:
+            sums = memory.learn((yield memory.assignment(run.centres)))
+        if run.stopped or run.iteration >= max_iter:
+            # If squared distances overflow, the inertia is infinite and nothing can be certified.
+            known = sums.cost < np.inf
+            rest = measure_shift(sums.means(run.centres), run.centres) if known else np.inf
+            # The next move may be larger than the last one: then the run goes on from the sums of this pass.
+            if rest <= tolerance or not known or run.iteration >= max_iter:
+                return replace(run, inertia=sums.cost, shift=rest, stopped=run.stopped and known)
+        centres = yield from move_centres(run.centres, sums)
+        shift = measure_shift(centres, run.centres)
+        cost = sums.cost
+        run = LloydRun(run.iteration + 1, centres, cost, np.inf, shift <= tolerance)
+        yield Step(cost, run, certify_fixed_point(shift, tolerance), {"shift": math.sqrt(shift)})
+        # If the centres have not moved, the last sums belong to them and no further pass is needed.
+        sums = sums if shift == 0 else None
 
 
 def measure_shift(after: Array, before: Array) -> float:

@@ -31,7 +31,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     tol: float = parameter(Real(0), default=1e-4)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
 
-    _places = ("memory", "file", "stream", "dask", "device")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     cluster_centers_: Array = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
@@ -107,17 +107,20 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.__dict__.pop("labels_", None)
         known = memory is not None and memory.holds(centres)
         sums = memory.sums if known else source.reduce(Assignment(Centres(centres)))
-        if not np.isfinite(sums.cost):
-            raise DataError(
-                f"{type(self).__name__}: squared distances between rows must be finite; those of X overflow. Scale the "
-                f"columns, for example with StandardScaler."
-            )
+        self._check_inertia(sums.cost)
         self.inertia_ = sums.cost
         # Labels of rows elsewhere would not fit in memory.
         if source.place in ("memory", "device"):
             remembered = known and memory.rows is not None
             self.labels_ = memory.rows.labels if remembered else source.map(_NearestLabels(Centres(centres)))
         return sums.weights
+
+    def _check_inertia(self, inertia: float) -> None:
+        if not np.isfinite(inertia):
+            raise DataError(
+                f"{type(self).__name__}: squared distances between rows must be finite; those of X overflow. Scale the "
+                f"columns, for example with StandardScaler."
+            )
 
     def _describe_step(self, number: int, step: Step) -> str:
         """Return the line that verbose fits print for a step: its number, the inertia and the step's extra values."""

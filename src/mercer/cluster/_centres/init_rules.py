@@ -43,10 +43,10 @@ def read_centres(estimator: Any, source: Source) -> Array:
     """Return the initial centres that the user gave, checked, (k, d); None if ``init`` names a rule."""
     if isinstance(estimator.init, str) or callable(estimator.init):
         return None
-    return _check_centres(estimator, source, estimator.init)
+    return _check_centres(estimator, source, estimator.init, estimator.n_clusters)
 
 
-def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
+def _check_centres(estimator: Any, source: Source, centres: Any, k: int) -> Array:
     name = type(estimator).__name__
     centres = check_array(
         to_numpy(centres),
@@ -60,7 +60,7 @@ def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
     centres = centres.toarray() if hasattr(centres, "toarray") else centres
     # scikit-learn's tests expect these words.
     for what, axis, expected in (
-        ("number of clusters", 0, estimator.n_clusters),
+        ("number of clusters", 0, k),
         ("number of features of the data", 1, source.n_features),
     ):
         if centres.shape[axis] != expected:
@@ -71,16 +71,19 @@ def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
     return centres
 
 
-def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.SeedSequence) -> Any:
-    """Choose the first centres of one run by the rule in ``init``; a generator of requests."""
+def first_centres(
+    estimator: Any, source: Source, given: Array, seed: np.random.SeedSequence, k: int | None = None
+) -> Any:
+    """Choose `k` first centres of one run, or ``n_clusters``, by the rule in ``init``; a generator of requests."""
     if given is not None:
         return given
-    k, init = estimator.n_clusters, estimator.init
+    init = estimator.init
+    k = estimator.n_clusters if k is None else k
     generator = np.random.default_rng(seed)
     if callable(init):
         # Functions written for scikit-learn expect a RandomState; its stream comes from the seed of this run.
         state = np.random.RandomState(np.random.MT19937(seed))
-        return _check_centres(estimator, source, init(source.whole(), k, random_state=state))
+        return _check_centres(estimator, source, init(source.whole(), k, random_state=state), k)
     if init == "k-means++":
         centres, _ = yield from plus_plus(k, generator)
         return centres
