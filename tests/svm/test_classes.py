@@ -1,14 +1,14 @@
 """Several classes, probabilities, kernels in every form, margins and paths."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
 import sklearn.svm
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, make_classification
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
@@ -154,13 +154,54 @@ def test_the_joint_machine_of_two_classes_is_a_binary_one_without_intercept(two_
     assert model.coef_.shape == (1, 5)
 
 
+def meet(X, y, nu):
+    """Return whether the reduced hulls of two classes meet, by a linear program over the weights of their rows."""
+    n = len(y)
+    sides = np.where(y > 0, 1.0, -1.0)
+    equal = np.vstack([X.T * sides, (y > 0).astype(float), (y <= 0).astype(float)])
+    half = nu / 2
+    ends = np.append(np.zeros(X.shape[1]), [half, half])
+    return linprog(np.zeros(n), A_eq=equal, b_eq=ends, bounds=(0.0, 1.0 / n)).status == 0
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("tol", [1e-3, 1e-8])
-def test_a_margin_of_zero_is_no_model_of_nu_svc(tol):
-    """Where the optimum is w = 0, the coefficients are divided by the rounding of a margin of zero."""
+def test_the_optimum_of_nu_svc_is_zero_exactly_where_the_reduced_hulls_of_the_classes_meet(tol, unit):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(100, 2)), np.repeat([0, 1], 50)
-    with pytest.warns(ConvergenceWarning, match="the margin is within tol: lower tol"):
-        model = NuSVC(nu=0.9, kernel="linear", tol=tol).fit(X, y)
-    assert not model.converged_
-    X[y == 1] += 6.0
-    assert NuSVC(nu=0.3, kernel="linear", tol=tol).fit(X, y).converged_
+    X, y = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
+    X[y == 1] += 1.0
+    truth = [meet(X, y, nu) for nu in (0.3, 0.5, 0.6, 0.7, 0.8, 0.95)]
+    assert set(truth) == {True, False}
+    scores = []
+    for nu, flat in zip((0.3, 0.5, 0.6, 0.7, 0.8, 0.95), truth, strict=True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = NuSVC(nu=nu, kernel="linear", tol=tol).fit(unit * X, y)
+        said = [str(one.message) for one in caught if "overlap" in str(one.message)]
+        assert model.converged_
+        if flat:
+            assert said == [
+                f"NuSVC: nu={nu!r} leaves no margin, since the classes 0 and 1 overlap: the optimum is w = 0 and all "
+                f"their scores are zero. Lower nu, or use SVC."
+            ]
+            np.testing.assert_array_equal(model.decision_function(unit * X), 0.0)
+            assert model.n_support_.tolist() == [0, 0]
+            continue
+        assert said == []
+        # The margin is not within a tolerance of zero: the primal value is that of a general solver.
+        exact = NuSVC(nu=nu, kernel="linear", tol=1e-12).fit(X, y)
+        np.testing.assert_allclose(unit * model.coef_, exact.coef_, atol=0.15 * np.linalg.norm(exact.coef_))
+        scores.append(model.score(unit * X, y))
+    assert min(scores) > 0.6
+
+
+def test_only_the_pairs_that_overlap_have_no_machine():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(90, 2)), np.repeat(["far", "near", "same"], 30)
+    X[y == "far"] += 9.0
+    with pytest.warns(UserWarning, match="leaves no margin, since the classes near and same overlap"):
+        model = NuSVC(nu=0.95, kernel="linear", decision_function_shape="ovo").fit(X, y)
+    scores = model.decision_function(X)
+    np.testing.assert_array_equal(scores[:, 2], 0.0)
+    assert (model.predict(X[y == "far"]) == "far").all()
+    assert (model.predict(X[y != "far"]) != "far").mean() > 0.95

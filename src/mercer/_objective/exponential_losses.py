@@ -31,8 +31,9 @@ class _LogMean(Loss):
         return np.array([np.log(compute_mean(y, weight))])
 
     def start(self, shares: np.ndarray) -> np.ndarray:
-        # The best constant is the logarithm of the mean; the bound keeps targets of zero only from minus infinity.
-        return np.log(np.maximum(shares, 1e-10))
+        # The best constant is the logarithm of the mean; if all targets are zero it is minus infinity, and some number
+        # far below has to do.
+        return np.log(np.where(shares > 0, shares, 1e-10))
 
 
 @plain

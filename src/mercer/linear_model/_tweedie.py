@@ -60,7 +60,8 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
         Real(0, np.inf, "neither"),
         default=1e-4,
         doc="The fit ends when the optimality conditions hold to this share of what they were at zero coefficients; "
-        "where there is a duality gap, when that is at most the square of this share of the objective there.",
+        "where there is a duality gap, when that is at most the square of this share of the mean target to the power "
+        "2 - p: p is 1 for Poisson's law and 2 for gamma.",
     )
     warm_start: bool = parameter(Boolean(), default=False, doc="Whether to start from the last fit's solution.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)

@@ -53,17 +53,19 @@ class CompositePoint:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """The moments of the labelled rows, and J at zero coefficients, which tolerances are relative to.
+    """The moments of the labelled rows, and the point of zero coefficients.
 
-    ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero; ``floor``
-    the loss of the mean target where scores are zero, beside which rounding is measured if all targets are alike.
+    ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero. ``unit``
+    is what tolerances are relative to, and ``floor`` the size of what is added up in J there, which rounding is
+    relative to.
     """
 
     moments: LabelledMoments
     scale: Array
     rest: float
-    floor: float
     start: CompositePoint
+    unit: float
+    floor: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +166,23 @@ class CompositeProblem:
         if self.fit_intercept:
             # With zero coefficients the best intercept depends on the targets alone.
             parameters[:, -1] = self.loss.start(moments.shares)
-        return Survey(moments, scale, rest, self._floor(moments), (yield from self.evaluate(parameters)))
+        start = yield from self.evaluate(parameters)
+        return Survey(moments, scale, rest, start, *self._measure_unit(moments, start))
 
-    def _floor(self, moments: LabelledMoments) -> float:
+    def _measure_unit(self, moments: LabelledMoments, start: CompositePoint) -> tuple[float, float]:
+        """Return the size of J at zero coefficients, and that of the numbers which it is the sum of."""
+        size = abs(start.objective)
         if self.loss.target == "labels":
-            return 1.0
+            return size, max(size, 1.0)
         shares = np.asarray(moments.shares, dtype=np.float64)
-        return abs(float(self.loss.value(np.zeros((1, 1)), shares, np, checked=True)[0]))
+        if not self.loss.predicts_exponentials:
+            # If all targets are alike J is zero, and its rounding that of their squares.
+            return size, max(size, abs(float(self.loss.value(np.zeros((1, 1)), shares, np, checked=True)[0])))
+        # J has terms in the logarithm of the mean target, and passes through zero where the unit of targets changes;
+        # the curvature goes with a power of that unit.
+        level = start.parameters[:, -1:]
+        unit = float(self.loss.find_model_curvature(level, shares, np).sum())
+        return unit, unit * (1.0 + float(np.abs(level).max()))
 
     def request(
         self, parameters: Array, barrier: float = 0.0, direction: Array = None, envelope: bool = False
@@ -242,22 +254,23 @@ class CompositeProblem:
     def slackness(self, point: CompositePoint, survey: Survey, step: Any = None) -> float:
         """Return how far a point and its residuals violate the optimality conditions, relative to zero coefficients."""
         before = self.violation(survey.start, survey, step)
-        gradient = self.violation(point, survey, step) / before if before > 0 else 0.0
-        yardstick = abs(survey.start.objective)
+        # A gradient that overflows at zero coefficients is no measure of any other.
+        gradient = math.inf if not math.isfinite(before) else 0.0
+        if 0 < before < math.inf:
+            gradient = self.violation(point, survey, step) / before
         penalty = 0.0 if self.penalty is None else self.penalty.value(point.parameters[:, :-1])
         # Loss + conjugate - <W, U> is not negative, and zero exactly if the residuals are slopes of the loss (Fenchel
         # and Young).
         lack = point.objective - penalty + point.conjugate - float(np.vdot(point.parameters, point.slope))
-        return max(gradient, lack / yardstick if yardstick > 0 else 0.0)
+        return max(gradient, lack / survey.unit if survey.unit > 0 else 0.0)
 
     def certify(self, objective: float, bound: float, slackness: float, survey: Survey) -> Certificate:
         """Return a duality gap if there is one, else the violation of the optimality conditions."""
         if self.has_gap:
-            yardstick = abs(survey.start.objective)
-            allowed = self.tol * yardstick + ROUNDING * max(survey.floor, yardstick)
+            allowed = self.tol * survey.unit + ROUNDING * survey.floor
             return Certificate.of("duality gap", max(0.0, objective - bound), allowed, GAP)
         if self.rests(objective, survey):
-            return Certificate.of("duality gap", objective, self.tol * abs(survey.start.objective), _REST)
+            return Certificate.of("duality gap", objective, self.tol * survey.unit, _REST)
         statement = f"No duality gap: {self._lacks_gap()}. {_RESIDUAL}"
         return Certificate.of("KKT residual", slackness, self.tol + ROUNDING, statement)
 
@@ -273,4 +286,4 @@ class CompositeProblem:
 
     def rests(self, objective: float, survey: Survey) -> bool:
         """Return whether J is within tolerance of its lower bound, zero."""
-        return self.loss.rests_at_zero and objective <= self.tol * abs(survey.start.objective)
+        return self.loss.rests_at_zero and objective <= self.tol * survey.unit

@@ -146,7 +146,7 @@ def irls(
     """
     survey = yield from problem.survey()
     state = start if isinstance(start, IrlsState) else _first(problem, survey, start)
-    last = _last_barrier(problem, survey) if rough is None else rough * abs(survey.start.objective)
+    last = _last_barrier(problem, survey) if rough is None else rough * survey.unit
     model = _Model(problem, state.barrier)
     point = yield from problem.evaluate(state.current, state.barrier)
     while True:
@@ -203,7 +203,7 @@ def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
     if problem.loss.is_smooth:
         return 0.0
     corners = problem.loss.n_scores * (2 if cast(PiecewiseLoss, problem.loss).tube > 0 else 1)
-    return max(0.5 * SHARE * problem.tol, 1e-13) * abs(survey.start.objective) / corners
+    return max(0.5 * SHARE * problem.tol, 1e-13) * survey.unit / corners
 
 
 def _certificate(problem: CompositeProblem, state: IrlsState, point: CompositePoint, survey: Survey) -> Certificate:
@@ -212,7 +212,7 @@ def _certificate(problem: CompositeProblem, state: IrlsState, point: CompositePo
 
 
 def _first(problem: CompositeProblem, survey: Survey, start: np.ndarray | None) -> IrlsState:
-    barrier = 0.0 if problem.loss.is_smooth else 0.5 * abs(survey.start.objective)
+    barrier = 0.0 if problem.loss.is_smooth else 0.5 * survey.unit
     begin = survey.start.parameters if start is None else start
     return IrlsState(survey.start.parameters, survey.start.objective, begin, -math.inf, barrier, 0)
 
@@ -230,7 +230,7 @@ def _enough(problem: CompositeProblem, survey: Survey, barrier: float) -> float:
     if barrier > 0:
         return _SETTLED * barrier
     # Squared, since the decrease that a Newton step promises is quadratic in the gradient.
-    return max(1e-2 * problem.tol**2, 1e-16) * abs(survey.start.objective)
+    return max(1e-2 * problem.tol**2, 1e-16) * survey.unit
 
 
 def _search(
@@ -265,6 +265,6 @@ def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> 
     rounded = state.current.copy()
     rounded[:, :-1][strict] = 0.0
     trial = yield from problem.evaluate(rounded, state.barrier)
-    if trial.objective <= state.objective + 0.1 * problem.tol * abs(survey.start.objective):
+    if trial.objective <= state.objective + 0.1 * problem.tol * survey.unit:
         return replace(state, parameters=rounded, objective=trial.objective)
     return state

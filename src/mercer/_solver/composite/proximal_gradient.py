@@ -110,7 +110,7 @@ def proximal_gradient(
             state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
         yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
         # The width of the envelope bounds how far the smoothed loss is from the loss.
-        exhausted = 0 < state.width <= _LEAST_WIDTH * abs(survey.start.objective)
+        exhausted = 0 < state.width <= _LEAST_WIDTH * survey.unit
         if certificate.satisfied or state.n_steps >= max_iter or exhausted:
             return Solution(state, certificate.satisfied, certificate)
         if narrower:
@@ -135,7 +135,7 @@ def _is_settled(
 
 def _first(problem: CompositeProblem, survey: Survey, start: np.ndarray | None) -> ProximalGradientState:
     begin = survey.start.parameters if start is None else start
-    yardstick = abs(survey.start.objective)
+    yardstick = survey.unit
     width = 0.0 if problem.loss.is_smooth else max(0.1 * yardstick, np.finfo(np.float64).tiny)
     span = 1.0 / width if width > 0 else problem.loss.smoothness
     step = 1.0 / span if math.isfinite(span) else 1.0
