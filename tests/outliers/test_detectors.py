@@ -1,5 +1,7 @@
 """All detectors under one interface: planted outliers, order, thresholds, comparison and explanation."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import sklearn.ensemble
@@ -108,6 +110,52 @@ def test_contamination_sets_the_quantile(name):
     assert set(np.unique(labels)) == {-1, 1}
     # Core rows of a cluster all have a score of zero.
     assert (labels == -1).sum() <= 10 if name == "noise" else (labels == -1).sum() == 10
+
+
+def enclose(points):
+    """Return the centre and the squared radius of the smallest circle around points of the plane, over all triples."""
+    best = None, np.inf
+    for corners in [*combinations(points, 2), *combinations(points, 3)]:
+        steps = np.array([corner - corners[0] for corner in corners[1:]])
+        centre = corners[0] + np.linalg.lstsq(steps, (steps**2).sum(axis=1) / 2, rcond=None)[0]
+        radius = ((points - centre) ** 2).sum(axis=1).max()
+        if radius <= ((corners[0] - centre) ** 2).sum() * (1 + 1e-9) and radius < best[1]:
+            best = centre, radius
+    return best
+
+
+@pytest.mark.catalogue("PM-22")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.5])
+def test_the_threshold_of_a_sphere_is_the_quantile_of_distances_to_the_centre_of_the_smallest_circle(unit, share):
+    random = np.random.default_rng(0)
+    X, weight = random.normal(size=(31, 2)) * [1.0, 3.0], random.integers(1, 4, 31)
+    centre, radius = enclose(X)
+    scores = radius - ((X - centre) ** 2).sum(axis=1)
+    model = SVDD(contamination=share, tol=1e-10).fit(unit * X)
+    assert model.offset_ == pytest.approx(unit**2 * np.quantile(scores, share), abs=1e-5 * unit**2)
+    np.testing.assert_array_equal(model.predict(unit * X) == -1, scores < np.quantile(scores, share) - 1e-9)
+    np.testing.assert_allclose(model.score_samples(unit * X), unit**2 * scores, atol=1e-5 * unit**2)
+    # Weights are numbers of rows, which move the quantile and leave the circle.
+    heavy = SVDD(contamination=share, tol=1e-10).fit(unit * X, sample_weight=weight)
+    assert heavy.offset_ == pytest.approx(unit**2 * np.quantile(scores.repeat(weight), share), abs=1e-5 * unit**2)
+
+
+@pytest.mark.catalogue("PM-22")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_one_class_machines_and_spheres_of_one_contamination_name_the_same_rows(unit):
+    """With k(x, x) constant the two programs are one: scores differ by a factor, and so do thresholds."""
+    X = unit * table()
+    plane = OneClassSVM(nu=0.2, contamination=0.03, tol=1e-9).fit(X)
+    sphere = SVDD(1 / (0.2 * 200), kernel="rbf", contamination=0.03, tol=1e-9).fit(X)
+    raw = OneClassSVM(nu=0.2, tol=1e-9).fit(X)
+    np.testing.assert_allclose(plane.score_samples(X), raw.score_samples(X), atol=1e-6)
+    assert plane.offset_[0] == pytest.approx(np.quantile(raw.score_samples(X), 0.03), abs=1e-6)
+    np.testing.assert_allclose(plane.decision_function(X), 20 * sphere.decision_function(X), atol=1e-5)
+    for model in (plane, sphere):
+        assert set(np.flatnonzero(model.predict(X) == -1)) == set(np.argsort(raw.score_samples(X))[:6])
+    with pytest.raises(ParameterError, match=r"OneClassSVM: contamination must be one of 'auto' or a number in \(0, 0"):
+        OneClassSVM(contamination=0.6).fit(X)
 
 
 @pytest.mark.parametrize("name", [name for name in DETECTORS if name != "local outlier factor"])

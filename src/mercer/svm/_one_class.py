@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.interface import OutlierMixin
+from mercer._base.outliers import CONTAMINATION, find_offset
 from mercer._base.parameter import Boolean, Real, parameter
 from mercer._source.placement import Placement
 from mercer._stored import Stored, floats
@@ -35,8 +36,8 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         As in :class:`SVR`.
     solver_used_, history_, converged_, certificate_, n_features_in_, feature_names_in_
         As in :class:`SVR`.
-    offset_ : float
-        :math:`\rho`: scores are raw scores minus this.
+    offset_ : ndarray of shape (1,)
+        :math:`\rho`, or the threshold that `contamination` sets: scores are raw scores minus this.
 
     Notes
     -----
@@ -64,6 +65,14 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     )
     shrinking: bool = parameter(Boolean(), default=True, doc=SHRINKING)
 
+    contamination: Any = parameter(
+        CONTAMINATION,
+        default="auto",
+        after="solver",
+        doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' leaves it "
+        "at :math:`\\rho`.",
+    )
+
     _documents = {
         "kernel": "As in :class:`SVC`, like the parameters below.",
     }
@@ -88,6 +97,10 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         # Pair steps keep the sum of coefficients, so the start fixes it at nu n.
         program = DualProgram(opened.used, zero, zero, box, fill_bounds(box, self.nu * box.sum()))
         outcome = self._solve_program(opened, program, read=partial(_read_offset, opened.dtype))
+        if self.contamination != "auto":
+            threshold = find_offset(self._sum_fit_rows(opened), self.contamination, opened.weight)
+            self.offset_ = np.array([threshold], dtype=opened.dtype)
+            self.intercept_ = -self.offset_
         self._conclude(outcome, CURE)
         return self
 
@@ -120,7 +133,10 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         ----------
         X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
         """
-        return Placement.of(X).put(np.where(self._scores(X)[:, 0] > 0, 1, -1))
+        scores = self._scores(X)[:, 0]
+        # LIBSVM counts a row on the boundary as an outlier; a row at a quantile is the first that is none.
+        inside = scores > 0 if self.contamination == "auto" else scores >= 0
+        return Placement.of(X).put(np.where(inside, 1, -1))
 
 
 def _read_offset(dtype: str, program: DualProgram, b: Array, slope: Array) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mercer.svm._dual.machines import DualMachines, MachineState
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import KernelMachine
 from mercer.svm._opening import OpenedRows
-from mercer.svm._scores import Group
+from mercer.svm._scores import Group, MatrixScores, RowScores
 
 # From a solved program, its coefficients and slopes to fitted attributes that only one kind of machine has.
 Reading = Callable[[DualProgram, Array, Array], dict[str, Any]]
@@ -60,6 +60,19 @@ class SingleMachine(KernelMachine):
         outcome = self._solve(opened, machines, fitted, {"solver_used_": self.solver} | (known or {}))
         self.n_iter_ = int(outcome.state.steps[0])
         return outcome
+
+    def _sum_fit_rows(self, opened: OpenedRows) -> Array:
+        """Return sum_j b_j k(x_j, x) of the rows of the fit that have a weight, with the bits of later scores."""
+        source, (groups, _) = opened.source, self._list_groups()
+        bare = groups, np.zeros(1, dtype=opened.dtype)
+        if opened.rows is None:
+            return MatrixScores(self.support_, *bare).of(source.whole(), source.threads)[opened.used, 0]
+        if source.place == "device":
+            offset = float(to_numpy(self.intercept_)[0])
+            scores = to_numpy(source.map(source.send(self._make_device_scores())))
+            return scores[opened.used, 0] - offset
+        scorer = RowScores(self._kernel, self._kernel.prepare(self.support_vectors_), *bare)
+        return scorer.of(opened.rows, source.threads)[opened.used, 0]
 
     def _list_groups(self) -> tuple[tuple[Group, ...], Array]:
         coefficients = self._coefficients.T

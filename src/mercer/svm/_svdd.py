@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.interface import OutlierMixin
+from mercer._base.outliers import CONTAMINATION, Detector, find_offset
 from mercer._base.parameter import Boolean, Function, Real, parameter
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
@@ -23,7 +23,7 @@ from mercer.svm._starts import fill_bounds
 _FEW_PAIRS = 64
 
 
-class SVDD(OutlierMixin, SingleMachine):
+class SVDD(Detector, SingleMachine):
     r"""Support vector data description: the smallest sphere that holds the rows, but for some, in feature space.
 
     Minimises over a centre a and a squared radius
@@ -31,7 +31,8 @@ class SVDD(OutlierMixin, SingleMachine):
     .. math:: R^2 + \sum_i C_i \xi_i, \qquad \|\Phi(x_i) - a\|^2 \le R^2 + \xi_i, \quad \xi_i \ge 0,
 
     with C_i = `C` times the row's weight, through its dual over :math:`\beta_i` in [0, C_i] (``dual_coef_``) that add
-    up to one; :math:`a = \sum_i \beta_i \Phi(x_i)`. Scores are :math:`R^2 - \|\Phi(x) - a\|^2`, negative outside.
+    up to one; :math:`a = \sum_i \beta_i \Phi(x_i)`. Scores are :math:`R^2 - \|\Phi(x) - a\|^2`, negative outside of the
+    sphere.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class SVDD(OutlierMixin, SingleMachine):
         :math:`(R^2 - \|a\|^2) / 2`, so that a score is twice the sum of coefficients times kernel values plus this,
         less k(x, x).
     offset_ : float
-        Zero: scores are compared with it.
+        Zero, or the threshold that `contamination` sets: :meth:`decision_function` is the score less this.
 
     Notes
     -----
@@ -81,6 +82,14 @@ class SVDD(OutlierMixin, SingleMachine):
     )
     shrinking: bool = parameter(Boolean(), default=True, after="tol", doc=SHRINKING)
 
+    contamination: Any = parameter(
+        CONTAMINATION,
+        default="auto",
+        after="solver",
+        doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' leaves it "
+        "at the sphere.",
+    )
+
     _documents = {
         "tol": (
             "The largest violation of the optimality conditions by a pair of rows, in squared distance, as a share "
@@ -89,7 +98,6 @@ class SVDD(OutlierMixin, SingleMachine):
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "offset_": floats(),
         "radius_": floats(),
     }
 
@@ -118,10 +126,14 @@ class SVDD(OutlierMixin, SingleMachine):
         # Half of the dual: b'Kb / 2 - sum_i b_i k_ii / 2, with sum b = 1 kept from the start.
         program = DualProgram(opened.used, -0.5 * own, zero, box, fill_bounds(box, 1.0))
         outcome = self._solve_program(opened, program, read=_read_radius, settings=settings, known={"offset_": 0.0})
+        if self.contamination != "auto":
+            sums = self._sum_fit_rows(opened) + to_numpy(self.intercept_)
+            scores = 2.0 * sums - opened.gram.diagonal[opened.used].astype(opened.dtype)
+            self.offset_ = find_offset(scores, self.contamination, opened.weight)
         self._conclude(outcome, CURE)
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> Array:
         """Return the score of each row: the squared radius less the squared distance to the centre.
 
         Parameters
@@ -149,14 +161,6 @@ class SVDD(OutlierMixin, SingleMachine):
             )
         rows = to_numpy(X) if is_on_device(X) else check_new_rows(self, X, accept_sparse="csr")
         return self._kernel.diagonal(rows)
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the score of each row, as :meth:`decision_function` does."""
-        return self.decision_function(X)
-
-    def predict(self, X: Any) -> Array:
-        """Return 1 for rows in the sphere and -1 for rows outside."""
-        return Placement.of(X).put(np.where(to_numpy(self.decision_function(X)) >= 0, 1, -1))
 
 
 def _read_radius(program: DualProgram, b: Array, slope: Array) -> dict[str, Any]:
