@@ -95,6 +95,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.ensemble.tests.test_bagging \
 	sklearn.ensemble.tests.test_voting \
 	sklearn.ensemble.tests.test_stacking \
+	sklearn.mixture.tests.test_bayesian_mixture \
 	sklearn.mixture.tests.test_gaussian_mixture \
 	sklearn.neighbors.tests.test_kde \
 	sklearn.neighbors.tests.test_nca \

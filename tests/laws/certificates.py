@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, minimize, minimize_scalar
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import betaln, digamma, gammaln, logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
 from tests.laws.proofs.chain_ascent import chain_ascent
@@ -372,6 +372,110 @@ def mixture_ascent(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.sum(shares * (np.array(better).T - log_joint)) / len(X))
 
 
+def evidence_bound(shares: np.ndarray, X: np.ndarray, parts: dict[str, Any], prior: dict[str, Any]) -> float:
+    """The lower bound of the log evidence of a Gaussian mixture with priors, term by term, from matrices."""
+    d, nu, beta = X.shape[1], parts["dof"], parts["beta"]
+    a, b = parts["sticks"]
+    steps = np.arange(d)
+
+    def norm(dof, log_scale):
+        return (
+            -0.5 * dof * (log_scale + d * np.log(2))
+            - d * (d - 1) / 4 * np.log(np.pi)
+            - gammaln(0.5 * (dof - steps)).sum()
+        )
+
+    total = -float(xlogy(shares, shares).sum())
+    for k, precision in enumerate(parts["precisions"]):
+        log_scale = np.linalg.slogdet(precision)[1] - d * np.log(nu[k])
+        log_lambda = digamma(0.5 * (nu[k] - steps)).sum() + d * np.log(2) + log_scale
+        gap = X - parts["means"][k]
+        squares = np.einsum("ni,ij,nj->n", gap, precision, gap) + d / beta[k]
+        total += shares[:, k] @ (parts["log_shares"][k] + 0.5 * (log_lambda - d * np.log(2 * np.pi) - squares))
+        # Divergence of normal times Wishart from the prior.
+        step = parts["means"][k] - prior["mean"]
+        ratio = prior["beta"] / beta[k]
+        total -= 0.5 * (d * (ratio - 1 - np.log(ratio)) + prior["beta"] * step @ precision @ step)
+        total -= 0.5 * (nu[k] - prior["dof"]) * log_lambda + 0.5 * (
+            np.trace(prior["covariance"] @ precision) - nu[k] * d
+        )
+        total -= norm(nu[k], log_scale) - norm(prior["dof"], -np.linalg.slogdet(prior["covariance"])[1])
+        if b is not None:
+            whole = digamma(a[k] + b[k])
+            total -= (a[k] - 1) * (digamma(a[k]) - whole) + (b[k] - prior["sticks"]) * (digamma(b[k]) - whole)
+            total += betaln(a[k], b[k]) - betaln(1, prior["sticks"])
+    if b is None:
+        total -= gammaln(a.sum()) - gammaln(a).sum() + ((a - prior["sticks"]) * (digamma(a) - digamma(a.sum()))).sum()
+        total += gammaln(len(a) * prior["sticks"]) - len(a) * gammaln(prior["sticks"])
+    return total
+
+
+def variational_ascent(model: Any, X: np.ndarray, y: Any) -> float:
+    """The rise of the lower bound in one more update of the posterior, with the responsibilities as they are."""
+    shares, (n, d) = model.predict_proba(X), X.shape
+    k, kind = shares.shape[1], model.covariance_type
+    process = isinstance(model.weight_concentration_, tuple)
+
+    def square(values):
+        return np.multiply(np.reshape(values, (-1, 1)), np.ones((1, d)))[:, :, None] * np.eye(d)
+
+    def shape(values):
+        if kind in ("full", "tied"):
+            return np.broadcast_to(values, (k, d, d))
+        return square(values) if kind == "spherical" else values[:, :, None] * np.eye(d)
+
+    def with_shares(a, b):
+        if b is None:
+            return {"sticks": (a, None), "log_shares": digamma(a) - digamma(a.sum())}
+        gone = np.append(0, np.cumsum(digamma(b) - digamma(a + b))[:-1])
+        return {"sticks": (a, b), "log_shares": digamma(a) - digamma(a + b) + gone}
+
+    prior = {
+        "beta": model.mean_precision_prior_,
+        "mean": model.mean_prior_,
+        "dof": model.degrees_of_freedom_prior_,
+        "sticks": model.weight_concentration_prior_,
+        "covariance": np.asarray(model.covariance_prior_) * np.eye(d)
+        if kind in ("diag", "spherical")
+        else model.covariance_prior_,
+    }
+    known = model.weight_concentration_
+    now = {
+        "means": model.means_,
+        "precisions": shape(model.precisions_),
+        "dof": np.broadcast_to(model.degrees_of_freedom_, k),
+        "beta": model.mean_precision_,
+        **with_shares(*(known if process else (known, None))),
+    }
+    counts = shares.sum(axis=0)
+    averages = shares.T @ X / counts[:, None]
+    beta = prior["beta"] + counts
+    gaps = X[None] - averages[:, None]
+    scatter = np.einsum("nk,kni,knj->kij", shares, gaps, gaps) + counts[:, None, None] * model.reg_covar * np.eye(d)
+    step = averages - prior["mean"]
+    scatter += np.einsum("k,ki,kj->kij", prior["beta"] * counts / beta, step, step)
+    dof = prior["dof"] + counts
+    if kind == "tied":
+        scatter, dof = np.broadcast_to(scatter.mean(axis=0), scatter.shape), np.full(k, prior["dof"] + n / k)
+    scatter = prior["covariance"] + scatter
+    if kind == "diag":
+        scatter = scatter * np.eye(d)
+    elif kind == "spherical":
+        scatter = square(np.einsum("kii->k", scatter) / d)
+    better = {
+        "means": (prior["beta"] * prior["mean"] + counts[:, None] * averages) / beta[:, None],
+        "precisions": np.linalg.inv(scatter) * dof[:, None, None],
+        "dof": dof,
+        "beta": beta,
+        **(
+            with_shares(1 + counts, prior["sticks"] + np.append(np.cumsum(counts[::-1])[-2::-1], 0))
+            if process
+            else with_shares(prior["sticks"] + counts, None)
+        ),
+    }
+    return abs(evidence_bound(shares, X, better, prior) - evidence_bound(shares, X, now, prior))
+
+
 def latent_class_ascent(model: Any, X: np.ndarray, y: Any) -> float:
     """The gain of the expected complete-data log posterior in one more M step, per row."""
     ones, log_joint = (model.binarize < X).astype(float), model.log_joint(X)
@@ -714,6 +818,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
         for name in ("CategoricalHMM", "GMMHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM")
     },
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
+    ("likelihood ascent", "BayesianGaussianMixture"): variational_ascent,
     ("likelihood ascent", "LinearGaussianModel"): state_space_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
     ("fixed point", "KernelKMeans"): share_moving,

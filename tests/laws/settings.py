@@ -77,6 +77,12 @@ SETTINGS = {
     ],
     "PrototypeAgglomeration": [{"n_prototypes": 20}],
     "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],
+    "BayesianGaussianMixture": [
+        {"n_components": 4},
+        {"n_components": 6, "covariance_type": "diag", "weight_concentration_prior_type": "dirichlet_distribution"},
+        {"n_components": 3, "covariance_type": "tied", "n_init": 2},
+        {"n_components": 6, "covariance_type": "spherical", "init_params": "k-means++"},
+    ],
     "GaussianMixture": [
         {"n_components": 4},
         {"n_components": 4, "covariance_type": "tied", "n_init": 2},

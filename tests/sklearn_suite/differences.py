@@ -42,7 +42,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("locally_linear_embedding", "smacof", "spectral_embedding", "trustworthiness"),
     ),
     "metrics.cluster": ("calinski_harabasz_score", "davies_bouldin_score", "silhouette_samples", "silhouette_score"),
-    "mixture": ("GaussianMixture",),
+    "mixture": ("BayesianGaussianMixture", "GaussianMixture"),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": (
         *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity"),
@@ -272,6 +272,7 @@ DIFFERENCES: dict[str, str] = {
     "test_warm_start::test_warm_start_max_depth*": "reads the private attribute _predictors",
     "test_warm_start::test_warm_start_equal_n_estimators*": "reads the private attribute _predictors",
     "test_warm_start::test_warm_start_clear*": "reads the private attribute _predictors",
+    "test_bayesian_mixture::test_compare_covar_type": "calls private methods of scikit-learn's class",
     "test_gaussian_mixture::test_gaussian_mixture_fit_convergence_warning": (
         "the warning says how far from the optimum the fit stopped, in words of our own"
     ),

@@ -5,6 +5,7 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_bayesian_mixture": ("BayesianGaussianMixture",),
         "_bernoulli_mixture": ("BernoulliMixture",),
         "_expectation_maximisation": (
             "EMResult",

@@ -1,4 +1,5 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.mixture.
+from mercer.mixture._bayesian_mixture import BayesianGaussianMixture as BayesianGaussianMixture
 from mercer.mixture._bernoulli_mixture import BernoulliMixture as BernoulliMixture
 from mercer.mixture._expectation_maximisation import EMResult as EMResult
 from mercer.mixture._expectation_maximisation import expectation_maximisation as expectation_maximisation
@@ -8,4 +9,3 @@ from mercer.mixture._expectation_maximisation import responsibilities as respons
 from mercer.mixture._gaussian_mixture import GaussianMixture as GaussianMixture
 from mercer.mixture._selection import MixtureSelection as MixtureSelection
 from mercer.mixture._selection import select_mixture as select_mixture
-from sklearn.mixture import BayesianGaussianMixture as BayesianGaussianMixture

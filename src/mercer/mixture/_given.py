@@ -9,6 +9,7 @@ from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
+from mercer.mixture._variational import VariationalPrior
 
 
 def _check(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Array:
@@ -67,6 +68,61 @@ def read_factors(estimator: Any, d: int) -> Array:
         return np.flip(np.linalg.cholesky(np.flip(precisions, axis=(-1, -2))), axis=(-1, -2)).copy()
     except np.linalg.LinAlgError:
         _refuse(estimator, kind, "symmetric, positive-definite")
+
+
+def read_prior(estimator: Any, model: Any) -> VariationalPrior:
+    """Return the prior of a Bayesian mixture: what was given, checked, and the moments of the rows for the rest."""
+    kind, d = estimator.covariance_type, len(model.centre)
+    mean, dof, covariance = model.centre, estimator.degrees_of_freedom_prior, estimator.covariance_prior
+    if estimator.mean_prior is not None:
+        mean = _check(estimator, estimator.mean_prior, "means", (d,))
+    if dof is not None and not dof > d - 1:
+        raise DataError(
+            f"{type(estimator).__name__}: The parameter 'degrees_of_freedom_prior' should be greater than {d - 1}, but "
+            f"got {dof:.3f}. Raise it, or leave it to be {d}."
+        )
+    if covariance is None:
+        covariance = _find_covariance(estimator, model)
+    elif kind != "spherical":
+        covariance = _check(estimator, covariance, f"{kind} covariance_prior", (d,) if kind == "diag" else (d, d))
+        sound = np.all(covariance > 0) if kind == "diag" else _is_positive_definite(covariance)
+        if not sound:
+            _refuse(estimator, kind, "positive" if kind == "diag" else "symmetric, positive-definite")
+    concentration = estimator.weight_concentration_prior
+    return VariationalPrior(
+        process=estimator.weight_concentration_prior_type == "dirichlet_process",
+        concentration=1.0 / estimator.n_components if concentration is None else float(concentration),
+        mean_precision=1.0 if estimator.mean_precision_prior is None else float(estimator.mean_precision_prior),
+        mean=np.asarray(mean, dtype=np.float64),
+        dof=float(d if dof is None else dof),
+        covariance=np.asarray(covariance, dtype=np.float64),
+    )
+
+
+def _find_covariance(estimator: Any, model: Any) -> Array:
+    """Return the covariance of the rows, shaped by the covariance type; `reg_covar` is added where it is singular."""
+    # As of a sample: weights are repetitions of rows.
+    covariance, kind = model.scatter / max(model.weight - 1.0, np.finfo(np.float64).tiny), estimator.covariance_type
+    if kind == "spherical":
+        covariance = np.atleast_1d(covariance.mean())
+    variances = np.diagonal(covariance) if covariance.ndim == 2 else covariance
+    singular = not np.all(variances > 0)
+    if covariance.ndim == 2 and not singular:
+        # In units of their deviations: columns in small units are not taken for dependent ones.
+        roots = np.sqrt(variances)
+        singular = np.linalg.eigvalsh(covariance / roots / roots[:, None])[0] <= len(roots) * np.finfo(np.float64).eps
+    if singular and estimator.reg_covar == 0:
+        raise DataError(
+            f"{type(estimator).__name__}: the covariance of the rows, which is the prior, must have full rank; some "
+            f"column is constant or depends on others. Give covariance_prior, raise reg_covar, or drop columns."
+        )
+    if singular:
+        covariance = covariance + estimator.reg_covar * (np.eye(len(variances)) if covariance.ndim == 2 else 1.0)
+    return covariance[0] if kind == "spherical" else covariance
+
+
+def _is_positive_definite(matrix: Array) -> bool:
+    return np.allclose(matrix, matrix.T) and bool(np.linalg.eigvalsh(matrix)[0] > 0)
 
 
 def _refuse(estimator: Any, kind: str, rule: str) -> NoReturn:

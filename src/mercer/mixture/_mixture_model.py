@@ -112,6 +112,8 @@ class MixtureModel(DensityMixin, LimitedEstimator):
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": DRAWN
     }
+    # What the objective is, for the lines that are printed.
+    _objective_name: ClassVar[str] = "log-likelihood"
     # Whether sparse rows are taken.
     _sparse: ClassVar[Any] = False
     weights_: Any = attribute()
@@ -265,7 +267,7 @@ class MixtureModel(DensityMixin, LimitedEstimator):
         if not run.stopped and run.iteration % self.verbose_interval:
             return ""
         name = f"{type(self).__name__}: run {step.state.restart}"
-        line = f"{name}: iteration {run.iteration}, log-likelihood {step.objective:.9g}"
+        line = f"{name}: iteration {run.iteration}, {self._objective_name} {step.objective:.9g}"
         line += f", change {step.extra['change']:.3g}" if self.verbose > 1 else ""
         return f"{line}\n{name}: converged" if run.stopped else line
 

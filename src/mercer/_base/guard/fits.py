@@ -23,12 +23,12 @@ _TARGET = "target"
 _TARGET_PLACE = "target place"
 _BY_DEPENDENCE: dict[tuple[str, ...], str] = {
     (_COLUMNS,): """
-        AgglomerativeClustering BisectingKMeans ClassConditionalClassifier ClassicalMDS FastICA GaussianMixture
-        GaussianNB GaussianRandomProjection GrowingKMeans HDBSCAN ICA IncrementalPCA Isomap KMeans KMedoids
-        KNeighborsClassifier KNeighborsOutlier KNeighborsRegressor KNeighborsTransformer KernelDiscriminantAnalysis
-        KernelLogisticRegression KernelPCA Lars LarsCV LassoCV LassoLarsCV LassoLarsIC LedoitWolf LocalOutlierFactor
-        LocallyLinearEmbedding OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV
-        MiniBatchKMeans NearestCentroid NearestNeighbors NuSVC OAS OnlinePCA PCA PairwiseClustering ProbabilisticPCA
+        AgglomerativeClustering BayesianGaussianMixture BisectingKMeans ClassConditionalClassifier ClassicalMDS
+        FastICA GaussianMixture GaussianNB GaussianRandomProjection GrowingKMeans HDBSCAN ICA IncrementalPCA Isomap
+        KMeans KMedoids KNeighborsClassifier KNeighborsOutlier KNeighborsRegressor KNeighborsTransformer
+        KernelDiscriminantAnalysis KernelLogisticRegression KernelPCA Lars LarsCV LassoCV LassoLarsCV LassoLarsIC
+        LedoitWolf LocalOutlierFactor LocallyLinearEmbedding MiniBatchKMeans NearestCentroid NearestNeighbors NuSVC
+        OAS OnlinePCA OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV PCA PairwiseClustering ProbabilisticPCA
         PrototypeAgglomeration RBFNetworkClassifier RBFNetworkRegressor RadialBasis RobustPCA SVC SelfOrganizingMap
         ShrunkCovariance SoftKMeans SparseRandomProjection StackingClassifier TSNE VotingClassifier""",
     (_COLUMNS, _PLACE): """
