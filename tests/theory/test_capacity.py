@@ -10,7 +10,7 @@ from mercer import kernels
 from mercer.errors import ParameterError
 from mercer.kernels import Linear, Polynomial
 from mercer.svm import SVC, LinearSVC
-from mercer.theory import margin_bound, vc_dimension
+from mercer.theory import find_shattered, is_shattered, margin_bound, vc_dimension
 from mercer.theory._capacity import _count_dimensions
 
 RECTANGLE = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]])
@@ -37,27 +37,82 @@ def can_split(points, labels, offset):
     return linprog(np.zeros(rows.shape[1]), constraints, -np.ones(len(points)), bounds=(None, None)).status == 0
 
 
+def label_by_grids(points, model_class):
+    """Return all labellings of points of the plane or line that parameters on a fine grid give, from definitions."""
+    steps = np.linspace(-1.3, 1.3, 27)
+    if model_class == "thresholds":
+        kinds = (points[:, 0] > t for t in steps)
+    elif model_class == "intervals":
+        kinds = ((points[:, 0] > a) & (points[:, 0] < b) for a in steps for b in steps)
+    elif model_class == "boxes":
+        ends = [(a, b) for a in steps for b in steps if a < b]
+        columns = np.array([(points > a) & (points < b) for a, b in ends])
+        kinds = (first[:, 0] & second[:, 1] for first in columns for second in columns)
+    elif model_class == "sine":
+        kinds = (np.sin(w * points[:, 0]) > 0 for w in np.arange(1, 40_000) / 10.0)
+    else:
+        offsets = steps if model_class == "hyperplanes" else [0.0]
+        turns = np.linspace(0, 2 * np.pi, 721)
+        kinds = (points @ [np.cos(t), np.sin(t)] + c > 0 for t in turns for c in offsets)
+    return {tuple(kind.tolist()) for kind in kinds}
+
+
+@pytest.mark.catalogue("LT-05", "LT-03")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("model_class", "n_features", "size"),
+    [("thresholds", 1, 6), ("intervals", 1, 6), ("boxes", 2, 6), ("hyperplanes", 2, 6), ("origin hyperplanes", 2, 6)],
+)
+def test_a_search_over_all_subsets_of_points_finds_the_dimension(model_class, n_features, size, unit):
+    """Of a table of points, the largest subset that all parameters on a grid label in every way, by brute force."""
+    diamond = np.array([[1.0, 0.02], [-0.95, 0.01], [0.03, 1.1], [-0.04, -0.9]])
+    inner = np.random.default_rng(0).uniform(-0.8, 0.8, size=(2, 2))
+    points = np.vstack([diamond, inner])[:size, :n_features]
+    labels = label_by_grids(points, model_class)
+    most = 0
+    for count in range(1, size + 1):
+        for chosen in combinations(range(size), count):
+            if len({tuple(one[i] for i in chosen) for one in labels}) == 2**count:
+                most = count
+    found = find_shattered(unit * points, model_class)
+    assert len(found) == most == vc_dimension(model_class, n_features)
+    assert len({tuple(one[i] for i in found) for one in labels}) == 2**most
+
+
 @pytest.mark.catalogue("LT-05")
-@pytest.mark.parametrize("n_features", [1, 2, 3])
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4])
 @pytest.mark.parametrize(("name", "offset"), [("hyperplanes", True), ("origin hyperplanes", False)])
-def test_hyperplanes_shatter_their_dimension_and_not_one_point_more(name, offset, n_features):
+def test_a_neuron_shatters_as_many_points_as_it_has_weights_and_not_one_more(name, offset, n_features):
+    """With as many points as weights a linear system gives any scores; one point more depends on the others (Radon)."""
     dimension = vc_dimension(name, n_features)
-    random = np.random.default_rng(0)
-    for size, shattered in ((dimension, True), (dimension + 1, False)):
-        points = random.normal(size=(size, n_features))
-        assert all(can_split(points, labels, offset) for labels in product([-1, 1], repeat=size)) == shattered
+    random = np.random.default_rng(n_features)
+    points = random.normal(size=(dimension + 1, n_features))
+    rows = np.column_stack([points, np.ones(dimension + 1)]) if offset else points
+    assert np.linalg.matrix_rank(rows[:dimension]) == dimension == rows.shape[1]
+    # Labels of the signs of the dependence cannot be had: its sum of y_i (w . x_i) would be positive and zero.
+    dependence = np.linalg.svd(rows.T)[2][-1]
+    refused = np.where(dependence > 0, 1, -1)
+    assert not can_split(points, refused, offset)
+    assert all(can_split(points[:dimension], labels, offset) for labels in product([-1, 1], repeat=dimension))
+    assert not is_shattered(points, name)
+    assert is_shattered(points[:dimension], name)
+    assert len(find_shattered(points, name)) == dimension
 
 
 @pytest.mark.catalogue("LT-05")
-def test_boxes_shatter_two_points_a_column():
+def test_boxes_shatter_two_points_a_column_and_one_frequency_any_number():
     points = np.concatenate([np.eye(3), -np.eye(3)])
     assert vc_dimension("boxes", 3) == len(points)
     for labels in product([False, True], repeat=6):
         inside = points[list(labels)]
         low, high = (inside.min(axis=0), inside.max(axis=0)) if len(inside) else (np.ones(3), -np.ones(3))
         np.testing.assert_array_equal(((points >= low) & (points <= high)).all(axis=1), labels)
+    assert find_shattered(np.vstack([points, np.zeros((1, 3))]), "boxes").tolist() == list(range(6))
     assert vc_dimension("balls", 3) == 4
-    assert (vc_dimension("thresholds"), vc_dimension("intervals"), vc_dimension("sine")) == (1, 2, np.inf)
+    tenths = 10.0 ** -np.arange(1, 4)[:, None]
+    assert label_by_grids(tenths, "sine") == set(product([False, True], repeat=3))
+    assert find_shattered(tenths, "sine", max_frequency=4000.0).tolist() == [0, 1, 2]
+    assert vc_dimension("sine") == np.inf
 
 
 @pytest.mark.parametrize("n_features", [0, -1, 2.5, True, "3"])

@@ -1,6 +1,6 @@
 """Dichotomies: known sets are shattered, counts are Cover's and Sauer's, one sine labels everything."""
 
-from itertools import product
+from itertools import combinations, permutations, product
 from math import comb, log
 
 import numpy as np
@@ -210,3 +210,28 @@ def test_boxes_label_the_ends_of_the_axes_in_every_way_and_no_more_points(d):
     else:
         with pytest.raises(ParameterError, match=f"at most {2 * d}, their VC dimension; got {2 * d + 1}"):
             growth_function("boxes", 2 * d + 1, d)
+
+
+@pytest.mark.catalogue("LT-04")
+def test_boxes_of_the_plane_have_no_more_labellings_than_sauers_bound_on_any_order_of_points():
+    """Labels by boxes depend on the order of the points along each axis alone: all orders are few permutations."""
+    most = {}
+    for n in (2, 3, 4, 5):
+        counts = set()
+        for order in permutations(range(n)):
+            points = np.column_stack([np.arange(n), order])
+            # Every subset by its own bounding box: the points inside it are those of a box.
+            sets = {frozenset()}
+            for size in range(1, n + 1):
+                for chosen in combinations(range(n), size):
+                    low, high = points[list(chosen)].min(axis=0), points[list(chosen)].max(axis=0)
+                    sets.add(frozenset(np.flatnonzero(((points >= low) & (points <= high)).all(axis=1)).tolist()))
+            counts.add(len(sets))
+            listed = {
+                frozenset(np.flatnonzero(one > 0).tolist()) for one in list_dichotomies(points * [1e-6, 1e6], "boxes")
+            }
+            assert listed == sets
+        most[n] = max(counts)
+    assert [growth_function("boxes", n, 2) for n in (2, 3, 4)] == [most[2], most[3], most[4]] == [4, 8, 16]
+    # One labelling of five points at least is missing in every order, as the dimension of four says.
+    assert most[5] <= sauer_bound(5, 4) == 31

@@ -133,6 +133,11 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     # Whether sparse rows are taken, and missing values; scikit-learn's tags and the docstrings of methods say so.
     _takes_sparse: ClassVar[bool] = False
     _takes_gaps: ClassVar[bool] = False
+    # Which units of the data decide what a fit finds, so that it warns where they are far from any that it can be meant
+    # for: "columns" for their spreads relative to each other (distances, directions of most variance), "scale" for
+    # their common one (a length or a penalty in their units), "place" for their means far from zero, "target" and
+    # "target place" for the same of y. The law of units (tests/laws/test_units.py) holds every class to these words.
+    _depends_on_units: ClassVar[tuple[str, ...]] = ()
     # What a fitted model, and so a model file, may hold; classes add their own. See mercer._stored.
     _stored: ClassVar[dict[str, Stored]] = {
         "n_features_in_": size("columns"),

@@ -123,6 +123,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         "true_": integers("scores", low=0, below="classes"),
         "fold_": integers("scores", low=0),
     }
+    _depends_on_units = ("columns", "scale", "place")
 
     def _check_choice(self) -> None:
         """Raise UnsupportedError if parameters contradict each other."""

@@ -149,6 +149,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         "_rows": floats("scores, columns | none"),
         "_targets": floats("scores | none"),
     }
+    _depends_on_units = ("columns", "scale")
 
     def _check_choice(self) -> None:
         """Raise UnsupportedError if parameters contradict each other."""

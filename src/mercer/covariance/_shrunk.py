@@ -42,6 +42,7 @@ class ShrunkCovariance(CovarianceEstimator):
     """
 
     shrinkage: float = parameter(Real(0, 1), default=0.1, after="assume_centered", doc="The share of the identity.")
+    _depends_on_units = ("columns",)
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         yield from ()
@@ -103,6 +104,7 @@ class LedoitWolf(CovarianceEstimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "shrinkage_": floats(),
     }
+    _depends_on_units = ("columns",)
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         return (yield from ledoit_wolf_share(moments))
@@ -147,6 +149,7 @@ class OAS(CovarianceEstimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "shrinkage_": floats(),
     }
+    _depends_on_units = ("columns",)
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         return (yield from oas_share(moments))

@@ -126,6 +126,7 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "x_kernel_means_": floats("rows"),
         "y_kernel_means_": floats("rows"),
     }
+    _depends_on_units = ("columns", "scale", "target place")
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KernelCCA":

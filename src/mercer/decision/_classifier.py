@@ -119,6 +119,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         "costs_": floats("actions, classes"),
         "actions_": labels("actions"),
     }
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionClassifier":

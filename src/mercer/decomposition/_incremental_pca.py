@@ -246,6 +246,7 @@ class IncrementalPCA(Projection, LimitedEstimator):
     # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "IncrementalPCA":

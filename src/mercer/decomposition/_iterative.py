@@ -26,6 +26,12 @@ from mercer.decomposition._statistics import ScatterProduct, ScoreTriangle
 _EPSILON = float(np.finfo(np.float64).eps)
 # The tolerance of svd_solver="power" if tol is 0: ten digits of an eigenvector whose eigenvalue is well separated.
 _POWER_TOLERANCE = 1e-10
+# The share of the largest eigenvalue that rounding leaves in a residual of the power method.
+_POWER_ROUNDING = 100.0 * _EPSILON
+# The share of the tolerance that a component may use up itself.
+_POWER_SHARE = 0.1
+# Rounds without squares that follow the power method where some sizes are faint.
+_POWER_ROUNDS = 20
 # Columns up to which a subspace of all of them, whose first Ritz values are exact, takes less time than iterations.
 _FEW_COLUMNS = 32
 # The least pivot of Cholesky's factor of columns of length one, the part of a column outside the span of those before
@@ -238,10 +244,15 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
     tolerance = task.tol or _POWER_TOLERANCE
     state: Any = start
     basis, steps = (_unit(random[:1]), 0) if start is None else (start.basis, start.steps)
+    found = True
     while basis.shape[0] <= task.n_components:
         product = (yield scatter.times(basis[-1][:, None]))[:, 0]
-        axes, sizes, residuals = yield Dense(partial(_with_current, task, state, basis, product))
-        finished = residuals[-1] <= tolerance or steps + 1 >= task.iterations
+        axes, sizes, residuals, left = yield Dense(partial(_with_current, task, state, basis, product))
+        # Relative to its own size: beside the largest one a small component looks found from the first step on. The
+        # errors of those before it are in its residual too.
+        settled = left <= max(_POWER_SHARE * tolerance * sizes[-1], _POWER_ROUNDING * sizes.max())
+        finished = settled or steps + 1 >= task.iterations
+        found = found and (settled or not finished)
         kept = basis if finished else basis[:-1]
         # The next vector starts at random, or the product of this one goes on.
         following = random[basis.shape[0] % task.n_components] if finished else product
@@ -254,18 +265,28 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
             scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, steps
         )
         yield _step(task, state, tolerance, component=axes.shape[0])
-    return Solution(state, bool(state.residuals.max() <= tolerance), certify(state.residuals, tolerance))
+    found = found and bool(state.residuals.max() <= tolerance)
+    if _is_faint(state.sizes):
+        basis = yield Dense(lambda: np.linalg.qr(state.axes.T.astype(np.float64))[0])
+        state = yield from _refine(replace(task, iterations=_POWER_ROUNDS), scatter, basis)
+        yield _step(task, state, tolerance)
+    return Solution(state, found, certify(state.residuals, tolerance))
 
 
-def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple[Array, Array, Array]:
-    """Return axes, sizes and residuals of the components already converged and of the vector just multiplied."""
+def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple[Array, Array, Array, float]:
+    """Return axes, sizes and residuals of the components already converged and of the vector just multiplied.
+
+    Last, the length of its residual in the complement of the components before it.
+    """
     n_done = basis.shape[0] - 1
     vector, size = basis[-1], max(0.0, float(basis[-1] @ product))
     sizes = np.append(state.sizes[:n_done] if n_done else np.empty(0), size)
-    gap = np.linalg.norm(product - size * vector) / (sizes.max() or 1.0)
+    gaps = product - size * vector
+    gap = np.linalg.norm(gaps) / (sizes.max() or 1.0)
     residuals = np.append(state.residuals[:n_done] if n_done else np.empty(0), gap)
+    left = float(np.linalg.norm(_project(gaps, basis[:-1])))
     axes, sizes = settle(basis, sizes, len(sizes), task.tiny, task.dtype)
-    return axes, sizes, residuals
+    return axes, sizes, residuals, left
 
 
 def _project(vector: Array, basis: Array) -> Array:

@@ -152,6 +152,11 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "dual_coef_": floats("rows, columns"),
     }
 
+    @property
+    def _depends_on_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A linear kernel has no length."""
+        return ("columns",) if self.kernel == "linear" else ("columns", "scale")
+
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KernelPCA":
         """Find the components.

@@ -128,6 +128,7 @@ class OnlinePCA(LinearMap, LimitedEstimator):
         "mean_": floats("columns"),
         "norms_": floats("components"),
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "OnlinePCA":

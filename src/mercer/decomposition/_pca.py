@@ -153,6 +153,7 @@ class PCA(Projection, LimitedEstimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":

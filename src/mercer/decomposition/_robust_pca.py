@@ -132,6 +132,7 @@ class RobustPCA(LinearMap, LimitedEstimator):
         "sparse_": floats("rows, columns"),
         "n_components_": size("components"),
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RobustPCA":

@@ -112,6 +112,7 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
         "reconstruction_error_": floats(),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "place")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TruncatedSVD":

@@ -230,6 +230,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
     )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _depends_on_units = ("columns",)
     _objective_moves: ClassVar[str | None] = "up"
     _check_exceptions: ClassVar[dict[str, str]] = {}
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a density is fitted to a copy of the rows of its class"}

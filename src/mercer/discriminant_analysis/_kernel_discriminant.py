@@ -111,6 +111,7 @@ class KernelDiscriminantAnalysis(
         "covariance_": floats("axes, axes"),
         "priors_": floats("classes"),
     }
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDiscriminantAnalysis":

@@ -1,6 +1,7 @@
 """Quadratic discriminant analysis: Gaussian classes, each with its own covariance."""
 
 import math
+import numbers
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
@@ -168,6 +169,13 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         "rotations_": members(floats("columns, *"), "classes"),
         "_scores": part("QuadraticScores"),
     }
+
+    @property
+    def _depends_on_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Without a share of the identity in covariances the discriminants are the same in any units."""
+        if self.solver == "svd":
+            return ("columns", "scale") if self.reg_param > 0 else ()
+        return ("columns",) if isinstance(self.shrinkage, numbers.Real) else ()
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]

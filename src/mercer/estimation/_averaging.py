@@ -261,6 +261,7 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
 
     _noise_parameters = 0
     _wanted = "a classifier with predict_proba"
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ModelAveragingClassifier":

@@ -40,6 +40,7 @@ class EvidenceModel(LimitedEstimator):
         "X_train_": floats("rows, columns", finite=True),
         "log_marginal_likelihood_value_": floats(),
     }
+    _depends_on_units = ("columns", "scale")
 
     def _open_process(self, X: Any, y: Any, sample_weight: Any, kernel: Any, targets: str) -> tuple[Source, Any]:
         """Return the source of a fit, and the rows; if these are no vectors, the source holds their indices."""

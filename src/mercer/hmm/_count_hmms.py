@@ -60,6 +60,7 @@ class PoissonHMM(HiddenMarkovModel):
     )
     init_params: str = parameter(Text(), default="stl")
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _depends_on_units = ("columns", "scale", "place")
     _letters: ClassVar[str] = "stl"
     _emission_names: ClassVar[tuple[str, ...]] = ("lambdas_",)
     _stored: ClassVar[dict[str, Stored]] = {
@@ -153,6 +154,7 @@ class MultinomialHMM(HiddenMarkovModel):
         "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
         "n_trials_": integers(" | *", low=0),
     }
+    _depends_on_units = ("columns", "scale", "place")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

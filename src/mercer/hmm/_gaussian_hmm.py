@@ -96,6 +96,7 @@ class GaussianHMM(HiddenMarkovModel):
         doc="What begins by itself. The rest must be set before ``fit`` (``model.means_ = ...``).",
     )
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _depends_on_units = ("columns", "scale")
     _letters: ClassVar[str] = "stmc"
     _emission_names: ClassVar[tuple[str, ...]] = ("means_", "covars_")
     _stored: ClassVar[dict[str, Stored]] = {

@@ -236,6 +236,7 @@ class GMMHMM(HiddenMarkovModel):
             "states, mixtures"
         ),
     }
+    _depends_on_units = ("columns", "scale")
 
     def _emission(self) -> MixtureEmission:
         parts = (self.weights_, self.means_, self.covars_)

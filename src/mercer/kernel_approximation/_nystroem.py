@@ -95,6 +95,7 @@ class Nystroem(KernelChoice, FeatureMap):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "rows are drawn by number, so that rows in another order give other ones"
     }
+    _depends_on_units = ("columns", "scale")
 
     def _choose_kernel(self, rows: Array) -> Kernel:
         given = [name for name in ("gamma", "coef0", "degree") if getattr(self, name) is not None]

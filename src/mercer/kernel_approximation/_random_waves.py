@@ -131,6 +131,7 @@ class RBFSampler(FeatureMap):
         "random_offset_": floats("features"),
         "gamma_": floats(),
     }
+    _depends_on_units = ("columns", "scale", "place")
 
     def _draw(self, source: Source) -> Generator[Any, Any, WaveState]:
         gamma = self.gamma

@@ -108,6 +108,7 @@ class _RBFNetwork(LimitedEstimator):
         "coef_": floats("outputs, centres"),
         "intercept_": floats("outputs"),
     }
+    _depends_on_units = ("columns",)
 
     def _solve(self, source: Source, targets: np.ndarray, unlabelled: Any, known: dict[str, Any]) -> Outcome:
         """Train both stages and store; `known` are attributes that do not depend on the training."""

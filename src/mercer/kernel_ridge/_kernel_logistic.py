@@ -111,6 +111,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
         "dual_coef_": floats("scores, rows"),
         "intercept_": floats("scores"),
     }
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelLogisticRegression":

@@ -117,6 +117,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
         "intercept_": floats(" | targets"),
         "loo_predictions_": floats("rows | rows, targets"),
     }
+    _depends_on_units = ("columns", "scale", "target place")
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -139,6 +139,7 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
     # One vector for regression, as in scikit-learn.
     _stored: ClassVar[dict[str, Stored]] = {"coef_": numbers("scores, columns | columns")}
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearEstimator":

@@ -90,6 +90,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         "outliers_": "outliers_ is kept only of rows in memory or on a device; compare the absolute residuals of "
         "others with epsilon * scale_."
     }
+    _depends_on_units = ("columns", "scale", "place", "target")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":

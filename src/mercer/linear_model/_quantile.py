@@ -87,6 +87,7 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
         doc="Options of :func:`scipy.optimize.linprog`; with any, one linear programme of all rows is solved.",
     )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuantileRegressor":

@@ -71,6 +71,16 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
     def _takes_positive(self) -> bool:
         return True
 
+    @property
+    def _depends_on_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The penalty is in the units of columns, and of targets where the loss is in a power of them."""
+        loss = self._find_loss()
+        place = ("place", "target place") if loss.predicts_exponentials else ("place",)
+        if self.alpha == 0:
+            return place
+        # The gamma loss is of ratios of targets, and squares of targets have a ridge in the unit of the columns alone.
+        return ("columns", "scale", *(() if isinstance(loss, Gamma | Squared) else ("target",)), *place)
+
     def _find_loss(self) -> Loss:
         raise NotImplementedError  # each regressor has its own
 

@@ -125,6 +125,7 @@ class Isomap(EigenMap):
         "_directions": floats("rows, components"),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     @one_blas_thread()

@@ -225,6 +225,7 @@ class LocallyLinearEmbedding(EigenMap):
         "X_fit_": floats("rows, columns", finite=True),
         "reconstruction_error_": floats(),
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     @one_blas_thread()

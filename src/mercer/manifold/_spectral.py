@@ -116,6 +116,7 @@ class SpectralEmbedding(EigenMap):
         "n_neighbors_": integers(" | none", low=0),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     @one_blas_thread()

@@ -226,6 +226,7 @@ class BernoulliMixture(MixtureModel):
         "probabilities_": floats("components, columns"),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "place")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliMixture":

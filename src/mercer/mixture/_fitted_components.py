@@ -75,6 +75,7 @@ class FittedComponents(MixtureModel):
         doc="Whether a further ``fit`` goes on from the components of the last.",
     )
 
+    _depends_on_units = ("columns",)
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("components"),
         "means_": floats("components, columns"),

@@ -75,6 +75,7 @@ class BernoulliNB(DiscreteNB):
         "feature_count_": floats("classes, columns"),
     }
     _counts_rows: ClassVar[bool] = False
+    _depends_on_units = ("place",)
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "BernoulliNB":

@@ -93,6 +93,7 @@ class GaussianNB(NaiveBayes):
         "var_": floats("classes, columns"),
         "epsilon_": floats(),
     }
+    _depends_on_units = ("columns",)
 
     @classmethod
     def from_parameters(cls, means: Any, variances: Any, priors: Any, classes: Any = None) -> "GaussianNB":

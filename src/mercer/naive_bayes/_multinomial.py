@@ -66,6 +66,7 @@ class MultinomialNB(DiscreteNB):
     }
 
     _totals_show_nan: ClassVar[bool] = True
+    _depends_on_units = ("columns", "scale", "place")
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "MultinomialNB":
@@ -171,6 +172,7 @@ class ComplementNB(DiscreteNB):
     }
 
     _totals_show_nan: ClassVar[bool] = True
+    _depends_on_units = ("columns", "scale", "place")
 
     def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
         # Counts of all classes but each one, by one subtraction instead of k sums.

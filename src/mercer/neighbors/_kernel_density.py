@@ -150,6 +150,7 @@ class KernelDensity(LimitedEstimator):
         "memory": "the rows are the model: it keeps all of them, in the order of its tree"
     }
     _objective_moves: ClassVar[str | None] = "up"
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":

@@ -216,6 +216,7 @@ class NearestCentroid(JointScores, ClassModel):
     }
     _objective_moves: ClassVar[str | None] = "down"
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NearestCentroid":

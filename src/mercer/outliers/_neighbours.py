@@ -98,6 +98,7 @@ class KNeighborsOutlier(OutlierDetector):
         "n_neighbors_": integers(low=1),
         "_row_weight": floats("rows | none"),
     }
+    _depends_on_units = ("columns",)
 
     def _check_rows(self, X: Array) -> None:
         if len(X) < 2:

@@ -68,6 +68,7 @@ class ClusterOutlier(OutlierDetector):
         "core_rows_": floats("*, columns", finite=True),
         "labels_": integers("rows"),
     }
+    _depends_on_units = ("columns", "scale")
 
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
         model = DBSCAN(eps=self.eps, min_samples=self.min_samples, n_jobs=self.n_jobs).fit(X)

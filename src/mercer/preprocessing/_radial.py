@@ -72,6 +72,7 @@ class RadialBasis(Basis):
         "data_max_": floats("columns"),
         "width_": floats(),
     }
+    _depends_on_units = ("columns",)
 
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         state = yield from super()._survey(source)

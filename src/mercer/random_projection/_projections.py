@@ -154,6 +154,7 @@ class RandomProjection(LinearMap, Estimator):
         "inverse_components_": floats("columns, components"),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RandomProjection":

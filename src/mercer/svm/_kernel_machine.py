@@ -114,6 +114,8 @@ class KernelMachine(LimitedEstimator):
     _fit_rows: Any = attribute()
     _values_given: bool = attribute()
     _takes_sparse = True
+    # The default gamma is of the variance of all values about one mean, which columns in different places widen.
+    _depends_on_units: Any = ("columns", "place")
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]

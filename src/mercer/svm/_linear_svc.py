@@ -99,6 +99,7 @@ class LinearSVC(LinearDecision, LinearMachine):
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":

@@ -81,6 +81,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         "intercept_": floats("1"),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale", "place", "target", "target place")
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":

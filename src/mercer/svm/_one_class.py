@@ -81,6 +81,12 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         "offset_": floats(" | 1"),
     }
 
+    @property
+    def _depends_on_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The default gamma is in the units of the rows; other kernels have a length, or no upper bound."""
+        fitting = isinstance(self.kernel, str) and self.kernel == "rbf" and self.gamma == "scale"
+        return ("columns", "place") if fitting else ("columns", "scale", "place")
+
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
         """Find the region.

@@ -105,6 +105,8 @@ def compute_offset(program: DualProgram, b: Array, slope: Array) -> float:
 class RegressionMachine(RegressorMixin, SingleMachine):
     """One machine that predicts a numeric target."""
 
+    _depends_on_units = ("columns", "place", "target")
+
     def predict(self, X: Any) -> Array:
         """Return f of each row.
 

@@ -5,6 +5,7 @@ from mercer.theory._capacity import SineFit, find_sine_frequency, fit_sine, marg
 from mercer.theory._dichotomies import (
     ambiguous_fraction,
     count_separable,
+    find_shattered,
     growth_function,
     is_shattered,
     list_dichotomies,
@@ -66,6 +67,7 @@ __all__ = [
     "estimate_risk",
     "expected_in_sample_error",
     "expected_out_of_sample_error",
+    "find_shattered",
     "find_sine_frequency",
     "fit_sine",
     "growth_function",

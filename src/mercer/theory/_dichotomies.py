@@ -17,7 +17,7 @@ from mercer.errors import DataError, ParameterError
 # Points up to which the share is a quotient of whole numbers with one rounding: 2^16 take half a second, and the work
 # grows with the square. Beyond, the share is a probability of the binomial distribution, right to some 1e-13.
 _MOST_EXACT = 2**14
-# A labelling counts as separable from this margin on, with points scaled to a largest entry of one: far above the
+# A labelling counts as separable from this margin on, with columns scaled to a largest entry of one: far above the
 # rounding of the linear program (1e-9), far below the margins of points in general position.
 _MARGIN = 1e-7
 
@@ -192,6 +192,48 @@ def is_shattered(points: Any, model_class: str, *, max_frequency: float = 1000.0
     return len(found) == 2 ** found.shape[1]
 
 
+def find_shattered(points: Any, model_class: str, *, max_frequency: float = 1000.0) -> Array:
+    """Search for a largest set among the points that a class of classifiers can label in every way.
+
+    Its size is a lower bound of the VC dimension, and reaches it if the points hold a set that shows it. Subsets of
+    such a set are such sets, so that the search goes on from those of one point less.
+
+    Parameters
+    ----------
+    points, model_class, max_frequency
+        As in :func:`list_dichotomies`.
+
+    Returns
+    -------
+    ndarray of int
+        The indices of the points of the set, in rising order: of several largest ones the first.
+
+    Examples
+    --------
+    >>> from mercer.theory import find_shattered
+    >>> find_shattered([[0, 0], [1, 1], [2, 2], [0, 1]], "hyperplanes").tolist()
+    [0, 1, 3]
+    """
+    positive = list_dichotomies(points, model_class, max_frequency=max_frequency) > 0
+    sets: list[tuple[int, ...]] = [()]
+    while True:
+        longer = [
+            (*chosen, point)
+            for chosen in sets
+            for point in range(chosen[-1] + 1 if chosen else 0, positive.shape[1])
+            if _counts_all(positive[:, [*chosen, point]])
+        ]
+        if not longer:
+            return np.array(sets[0], dtype=np.intp)
+        sets = longer
+
+
+def _counts_all(labels: Array) -> bool:
+    """Return whether rows of labels are all that there are."""
+    size = labels.shape[1]
+    return len(np.unique(labels @ (1 << np.arange(size)))) == 1 << size
+
+
 def growth_function(model_class: str, n_points: int, n_features: int = 1) -> int:
     r"""Return the most labellings of N points that a class can realise, :math:`m_H(N)`.
 
@@ -281,8 +323,11 @@ def sauer_bound(n_points: int, dimension: float, *, closed_form: bool = False) -
 def _find_listing(subject: str, model_class: str) -> Callable[[Array], Any]:
     """Return the function that lists the labellings of a class."""
     known: dict[str, Callable[..., Any]] = {
-        "hyperplanes": lambda rows: list_halfspaces(np.column_stack([rows, np.ones(len(rows))])),
-        "origin hyperplanes": list_halfspaces,
+        # An offset takes up any shift of the points, and coefficients any unit of a column.
+        "hyperplanes": lambda rows: list_halfspaces(
+            np.column_stack([_scale_columns(rows - rows.mean(axis=0)), np.ones(len(rows))])
+        ),
+        "origin hyperplanes": lambda rows: list_halfspaces(_scale_columns(rows)),
         "thresholds": list_thresholds,
         "intervals": list_boxes,
         "boxes": list_boxes,
@@ -291,6 +336,12 @@ def _find_listing(subject: str, model_class: str) -> Callable[[Array], Any]:
     if model_class not in known:
         raise ParameterError(f"{subject}: model_class must be one of {', '.join(known)}; got {model_class!r}.")
     return known[model_class]
+
+
+def _scale_columns(rows: Array) -> Array:
+    """Return the rows with columns whose largest entry is one."""
+    largest = np.abs(rows).max(axis=0)
+    return rows / np.where(largest > 0, largest, 1.0)
 
 
 def list_halfspaces(rows: Array) -> list[tuple[int, ...]]:

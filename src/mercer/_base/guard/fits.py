@@ -11,50 +11,6 @@ from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.inputs import NOTED, describe_extremes, is_finite
 from mercer.errors import DataError
 
-# What a class depends on: the spreads of columns relative to each other.
-_COLUMNS = "columns"
-# The common scale of the columns.
-_SCALE = "scale"
-# A mean of a column that is far from zero.
-_PLACE = "place"
-# The scale of the targets.
-_TARGET = "target"
-# A mean of the targets that is far from zero.
-_TARGET_PLACE = "target place"
-_BY_DEPENDENCE: dict[tuple[str, ...], str] = {
-    (_COLUMNS,): """
-        AgglomerativeClustering BayesianGaussianMixture BisectingKMeans ClassConditionalClassifier ClassicalMDS
-        FastICA GaussianMixture GaussianNB GaussianRandomProjection GrowingKMeans HDBSCAN ICA IncrementalPCA Isomap
-        KMeans KMedoids KNeighborsClassifier KNeighborsOutlier KNeighborsRegressor KNeighborsTransformer
-        KernelDiscriminantAnalysis KernelLogisticRegression KernelPCA Lars LarsCV LassoCV LassoLarsCV LassoLarsIC
-        LedoitWolf LocalOutlierFactor LocallyLinearEmbedding MiniBatchKMeans NearestCentroid NearestNeighbors NuSVC
-        OAS OnlinePCA OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV PCA PairwiseClustering ProbabilisticPCA
-        PrototypeAgglomeration RBFNetworkClassifier RBFNetworkRegressor RadialBasis RobustPCA SVC SelfOrganizingMap
-        ShrunkCovariance SoftKMeans SparseRandomProjection StackingClassifier TSNE VotingClassifier""",
-    (_COLUMNS, _PLACE): """
-        BernoulliMixture KernelKMeans KernelSelfOrganizingMap MDS NMF SVDD TruncatedSVD""",
-    (_COLUMNS, _SCALE): """
-        QuadraticDiscriminantAnalysis ClusterOutlier ConformalClassifier ConformalRegressor DBSCAN DENCLUE
-        DecisionClassifier GMMHMM GaussianHMM
-        GaussianProcessClassifier GaussianProcessRegressor GeneralizedLinearEstimator KernelCCA KernelDensity
-        LogisticRegression LogisticRegressionCV ModelAveragingClassifier NeighborhoodComponentsAnalysis Nystroem
-        OneClassSVM QuantileRegressor RadiusNeighborsClassifier RadiusNeighborsRegressor RadiusNeighborsTransformer
-        Ridge RidgeCV RidgeClassifier RidgeClassifierCV SemiMarkovHMM TweedieRegressor VotingRegressor""",
-    (_COLUMNS, _SCALE, _PLACE): """
-        BernoulliRBM ComplementNB LinearSVC MiniBatchNMF MultinomialHMM MultinomialNB OrthogonalRandomFeatures
-        PoissonHMM RBFSampler SGDClassifier SpectralEmbedding Autoencoder MLPClassifier Perceptron""",
-    (_COLUMNS, _SCALE, _TARGET): """
-        ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoLars StackingRegressor""",
-    (_COLUMNS, _SCALE, _PLACE, _TARGET): """
-        LinearGaussianModel MLPRegressor""",
-    (_COLUMNS, _SCALE, _PLACE, _TARGET, _TARGET_PLACE): "LinearSVR SGDRegressor",
-    (_COLUMNS, _SCALE, _TARGET, _TARGET_PLACE): "GammaRegressor PoissonRegressor",
-    (_COLUMNS, _TARGET): "NuSVR SVR",
-    (_COLUMNS, _TARGET_PLACE): "KernelRidge KernelRidgeCV RegularizationNetwork",
-    (_PLACE,): "BernoulliNB BoltzmannMachine Hopfield",
-    (_SCALE,): "RecurrentRegressor",
-}
-DEPENDENCES = {name: depends for depends, names in _BY_DEPENDENCE.items() for name in names.split()}
 # Rows that are looked at, evenly spaced: they tell orders of magnitude, in some 10 us.
 _ROWS = 64
 # Spreads of two columns that differ by more are in units that have nothing to do with each other: incomes beside truth
@@ -64,6 +20,8 @@ _MOST_APART = 5e5
 _USUAL = (1e-4, 2e6)
 # Spreads from zero to a mean that is far from it.
 _FAR = 1e5
+# Parameters that say that X holds kernel values or distances.
+_MEASURES = ("kernel", "metric", "affinity")
 _CURE = "Scale the columns, for example with StandardScaler."
 # Counts of what the arithmetic of the outermost fit met: overflow, invalid value, division by zero. Threads share it.
 _MET: ContextVar[dict[str, int] | None] = ContextVar("mercer_arithmetic", default=None)
@@ -78,15 +36,16 @@ _SAMPLE_ROWS = 4
 
 
 def warn_of_units(estimator: Any, X: Any, y: Any) -> None:
-    """Warn of the first dependence of this class on units that are far off."""
-    depends = DEPENDENCES.get(type(estimator).__name__)
-    # Without the share of the identity in covariances quadratic discriminants are the same in any unit.
-    depends = None if getattr(estimator, "reg_param", 1.0) == 0 else depends
-    rows = None if depends is None else _sample(X)
-    if depends is None or rows is None or rows.ndim != 2 or len(rows) < 2:
+    """Warn of the first units that are far off among those that this fit depends on."""
+    depends = estimator._depends_on_units
+    # Given kernel values and distances have no columns.
+    given = "precomputed" in [one for one in (getattr(estimator, name, None) for name in _MEASURES) if type(one) is str]
+    rows = _sample(X) if depends and not given else None
+    if rows is None or rows.ndim != 2 or len(rows) < 2:
         return
-    said = _describe_rows(depends, rows)
-    if said is None and (_TARGET in depends or _TARGET_PLACE in depends):
+    names = getattr(X, "columns", None)
+    said = _describe_rows(depends, rows, range(rows.shape[1]) if names is None else names)
+    if said is None and ("target" in depends or "target place" in depends):
         targets = _sample(y)
         said = None if targets is None or len(targets) < 2 else _describe_targets(depends, targets)
     if said is not None:
@@ -107,8 +66,8 @@ def _sample(values: Any) -> np.ndarray | None:
         return None
 
 
-def _describe_rows(depends: tuple[str, ...], rows: np.ndarray) -> str | None:
-    """Return what is far off about the columns, or None."""
+def _describe_rows(depends: tuple[str, ...], rows: np.ndarray, names: Any) -> str | None:
+    """Return what is far off about the columns of these names, or None."""
     with np.errstate(all="ignore"):
         spreads = rows.max(axis=0) - rows.min(axis=0)
         # Columns that do not vary among these rows, or hold gaps, say nothing.
@@ -116,21 +75,26 @@ def _describe_rows(depends: tuple[str, ...], rows: np.ndarray) -> str | None:
         if not len(live):
             return None
         widest, narrowest = live[spreads[live].argmax()], live[spreads[live].argmin()]
-    usual = float(np.sort(spreads[live])[len(live) // 2])
-    far = np.abs(rows[:, live].mean(axis=0)) > _FAR * spreads[live] if _PLACE in depends else np.zeros(1, dtype=bool)
-    if _COLUMNS in depends and spreads[widest] > _MOST_APART * spreads[narrowest]:
+    middle = live[np.argsort(spreads[live], kind="stable")[len(live) // 2]]
+    usual = float(spreads[middle])
+    far = np.abs(rows[:, live].mean(axis=0)) > _FAR * spreads[live] if "place" in depends else np.zeros(1, dtype=bool)
+    if "columns" in depends and spreads[widest] > _MOST_APART * spreads[narrowest]:
         return (
-            f"column {widest} spreads over {spreads[widest]:.2g} and column {narrowest} over "
+            f"column {names[widest]!r} spreads over {spreads[widest]:.2g} and column {names[narrowest]!r} over "
             f"{spreads[narrowest]:.2g}, so that their units decide what is found. {_CURE}"
         )
-    if _PLACE in depends and far.any():
+    if "place" in depends and far.any():
         column = int(live[far.argmax()])
         return (
-            f"column {column} lies at {rows[:, column].mean():.2g} and spreads over {spreads[column]:.2g}, which is "
-            f"lost in sums of squares, or counts as constant. {_CURE}"
+            f"column {names[column]!r} lies at {rows[:, column].mean():.2g} and spreads over {spreads[column]:.2g}, "
+            f"which is lost in sums of squares, or counts as constant. {_CURE}"
         )
-    if _SCALE in depends and not _USUAL[0] <= usual <= _USUAL[1]:
-        return f"the columns spread over about {usual:.2g}, in whose units its lengths or penalties are. {_CURE}"
+    if "scale" in depends and not _USUAL[0] <= usual <= _USUAL[1]:
+        side = "less" if usual < _USUAL[0] else "more"
+        return (
+            f"column {names[middle]!r} spreads over {usual:.2g}, and half of the columns over that or {side}; its "
+            f"lengths or penalties are in their units. {_CURE}"
+        )
     return None
 
 
@@ -141,9 +105,9 @@ def _describe_targets(depends: tuple[str, ...], values: np.ndarray) -> str | Non
         centre = float(np.abs(values.mean()))
     if not 0 < spread < np.inf:
         return None
-    if _TARGET_PLACE in depends and centre > _FAR * spread:
+    if "target place" in depends and centre > _FAR * spread:
         return f"y lies at {centre:.2g} and spreads over {spread:.2g}, far from its zero. Scale y: subtract its mean."
-    if _TARGET in depends and not _USUAL[0] <= spread <= _USUAL[1]:
+    if "target" in depends and not _USUAL[0] <= spread <= _USUAL[1]:
         return (
             f"y spreads over {spread:.2g}, in whose units its penalties or tolerances are. Scale y, for example with "
             f"TransformedTargetRegressor."

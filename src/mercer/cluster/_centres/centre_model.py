@@ -41,6 +41,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         "labels_": "labels_ is kept only of rows in memory or on a device; call predict with the rows to be labelled."
     }
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     def _check_structure(self) -> None:
         if not len(vars(self).get("cluster_centers_", "-")):

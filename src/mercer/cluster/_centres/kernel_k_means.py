@@ -229,6 +229,7 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
             "first rows are drawn at random in proportion to the weights: weights are repetitions in distribution"
         )
     }
+    _depends_on_units = ("columns", "place")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelKMeans":

@@ -143,6 +143,7 @@ class DBSCAN(ClusterMixin, Estimator):
     components_: Array = attribute()
     core_sample_indices_: Array = attribute()
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DBSCAN":

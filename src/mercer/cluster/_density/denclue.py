@@ -261,6 +261,7 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
 
     labels_: Array = attribute()
     attractors_: Array = attribute()
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DENCLUE":

@@ -208,6 +208,7 @@ class HDBSCAN(ClusterMixin, Estimator):
     core_distances_: Array = attribute()
     _fit_rows: Array = attribute()
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "HDBSCAN":

@@ -198,6 +198,7 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":

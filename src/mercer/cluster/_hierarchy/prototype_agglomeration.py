@@ -106,6 +106,7 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }
     _takes_sparse = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PrototypeAgglomeration":

@@ -117,6 +117,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMedoids":

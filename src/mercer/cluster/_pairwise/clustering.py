@@ -204,6 +204,7 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the membership of every object in every cluster is the model; with a centred copy, n (d + M) numbers"
     }
+    _depends_on_units = ("columns",)
 
     @classmethod
     def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:

@@ -230,6 +230,7 @@ class ProbabilisticPCA(LatentGaussian):
         "n_components_": size("components"),
     }
     _takes_gaps = True
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ProbabilisticPCA":

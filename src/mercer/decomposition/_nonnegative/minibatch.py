@@ -129,6 +129,7 @@ class MiniBatchNMF(FactorModel):
     _objective_moves: ClassVar[str | None] = None
 
     _stored: ClassVar[dict[str, Stored]] = {"n_steps_": integers(low=0), "_running_": part("RunningFactors")}
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "MiniBatchNMF":

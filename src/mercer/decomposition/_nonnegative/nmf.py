@@ -98,6 +98,7 @@ class NMF(FactorModel):
         ),
         "max_iter": "Most iterations.",
     }
+    _depends_on_units = ("columns", "place")
 
     @fitting
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "NMF":

@@ -124,6 +124,7 @@ class FastICA(Unmixer, LimitedEstimator):
     random_state: Any = parameter(Seed(), default=None, doc="Of the first W.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _depends_on_units = ("columns",)
     # The contrast of light tails falls and that of heavy tails rises, and no step is checked.
     _objective_moves: ClassVar[str | None] = None
 

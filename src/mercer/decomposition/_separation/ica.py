@@ -141,6 +141,7 @@ class ICA(Unmixer, LimitedEstimator):
     random_state: Any = parameter(Seed(), default=None, doc="Of the first W, and of the batches.")
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _depends_on_units = ("columns",)
     # The first steps are fixed-point steps, and a source that changes its tails changes the objective.
     _objective_moves: ClassVar[str | None] = None
 

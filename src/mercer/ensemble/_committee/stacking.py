@@ -79,6 +79,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     # A regressor may predict the indices of ordered classes.
     _member_kind = None
     _final_kind = "classifier"
+    _depends_on_units = ("columns",)
 
     def _choose_final(self) -> Any:
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
@@ -203,6 +204,7 @@ class StackingRegressor(RegressorMixin, StackingModel):
 
     _member_kind = "regressor"
     _final_kind = "regressor"
+    _depends_on_units = ("columns", "scale", "target")
 
     def _choose_final(self) -> Any:
         return RidgeCV() if self.final_estimator is None else self.final_estimator

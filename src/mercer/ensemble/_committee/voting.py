@@ -181,6 +181,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "le_": part("LabelEncoder"),
     }
+    _depends_on_units = ("columns",)
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         from sklearn.preprocessing import LabelEncoder
@@ -325,6 +326,7 @@ class VotingRegressor(RegressorMixin, VotingModel):
     """
 
     _kind = "regressor"
+    _depends_on_units = ("columns", "scale")
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         return column_or_1d(y, warn=True), {}

@@ -137,6 +137,7 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         "log_likelihood_": floats(),
     }
     _takes_gaps = True
+    _depends_on_units = ("columns", "scale")
 
     def _check_structure(self) -> None:
         state = vars(self)

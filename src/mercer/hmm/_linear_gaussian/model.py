@@ -170,6 +170,7 @@ class LinearGaussianModel(DensityMixin, Estimator):
         "log_likelihood_": floats(),
     }
     _takes_gaps = True
+    _depends_on_units = ("columns", "scale", "place", "target")
 
     transition_: Array = attribute()
     observation_: Array = attribute()

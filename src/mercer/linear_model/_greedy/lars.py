@@ -167,6 +167,7 @@ class Lars(PathModel):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     n_nonzero_coefs: int = parameter(Integer(1), default=500, after="precompute", doc="The most columns to use.")
+    _depends_on_units = ("columns",)
 
     def _rules(self) -> PathRules:
         return PathRules(type(self).__name__, False, False, self.eps, self.n_nonzero_coefs, 0.0, self.fit_path)
@@ -217,6 +218,7 @@ class LassoLars(PathModel):
     positive: bool = parameter(
         Boolean(), default=False, after="random_state", doc="Whether the coefficients must not be negative."
     )
+    _depends_on_units = ("columns", "scale", "target")
 
     def _rules(self) -> PathRules:
         return PathRules(

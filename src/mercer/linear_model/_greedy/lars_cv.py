@@ -58,6 +58,7 @@ class LeastAngleCV(OneTargetFolds, LeastAngleModel):
     )
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _depends_on_units = ("columns",)
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the penalties compared are the knots of the folds' paths, and the folds are consecutive rows",
     }

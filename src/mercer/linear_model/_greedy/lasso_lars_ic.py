@@ -98,6 +98,7 @@ class LassoLarsIC(LeastAngleModel):
         "criterion_": floats("*"),
         "noise_variance_": floats(),
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, copy_X: bool | None = None, sample_weight: Any = None) -> "LassoLarsIC":

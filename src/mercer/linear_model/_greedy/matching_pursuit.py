@@ -106,6 +106,7 @@ class OrthogonalMatchingPursuit(LinearRegressor):
 
     _stalled_cure = "drop columns that others determine"
     _stored: ClassVar[dict[str, Stored]] = {"n_nonzero_coefs_": integers(" | none", low=0)}
+    _depends_on_units = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OrthogonalMatchingPursuit":

@@ -153,6 +153,7 @@ class OrthogonalMatchingPursuitCV(OneTargetFolds, LinearRegressor):
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _depends_on_units = ("columns",)
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the number of columns is that which is best over folds of consecutive rows",
     }

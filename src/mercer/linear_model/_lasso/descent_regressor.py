@@ -125,6 +125,7 @@ class DescentRegressor(LinearRegressor):
     _stored: ClassVar[dict[str, Stored]] = {
         "dual_gap_": floats(" | *"),
     }
+    _depends_on_units = ("columns", "scale", "target")
 
     @property
     def _mixing(self) -> float:

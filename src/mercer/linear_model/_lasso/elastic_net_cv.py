@@ -74,6 +74,7 @@ class ElasticNetCV(DescentCV):
         "mse_path_": floats("..."),
         "l1_ratio_": floats(),
     }
+    _depends_on_units = ("columns", "scale", "target")
 
     @property
     def _mixings(self) -> np.ndarray:

@@ -64,6 +64,7 @@ class LassoCV(DescentCV):
         "alphas_": floats("* | *, *"),
         "mse_path_": floats("..."),
     }
+    _depends_on_units = ("columns",)
 
     @property
     def _mixings(self) -> np.ndarray:

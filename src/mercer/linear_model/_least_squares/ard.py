@@ -108,6 +108,7 @@ class ARDRegression(LinearRegressor):
         "scores_": floats("*"),
         "_weight": floats(),
     }
+    _depends_on_units = ("columns", "scale", "target")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ARDRegression":

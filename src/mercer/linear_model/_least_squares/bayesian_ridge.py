@@ -137,6 +137,7 @@ class BayesianRidge(LinearRegressor):
         "_evidence": part("EvidenceState"),
         "scores_": floats("*"),
     }
+    _depends_on_units = ("columns", "scale", "target")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianRidge":

@@ -119,6 +119,7 @@ class Ridge(Inferring, RunningRegressor):
     _stored: ClassVar[dict[str, Stored]] = {
         "solver_": texts(),
     }
+    _depends_on_units = ("columns", "scale")
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]

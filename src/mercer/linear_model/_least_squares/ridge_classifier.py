@@ -83,6 +83,7 @@ class RidgeClassifier(SignedClassifier, LimitedEstimator):
     random_state: Any = parameter(Seed(), default=None, doc="The seed of 'sag' and 'saga'.")
 
     _places: ClassVar[tuple[str, ...]] = _PLACES
+    _depends_on_units = ("columns", "scale")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "solver_": texts(),

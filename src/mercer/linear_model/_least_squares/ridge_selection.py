@@ -73,6 +73,7 @@ class RidgeSelection(LimitedEstimator):
         "best_score_": floats(" | *"),
         "cv_results_": floats("..."),
     }
+    _depends_on_units = ("columns", "scale")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

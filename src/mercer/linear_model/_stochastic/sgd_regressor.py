@@ -109,6 +109,7 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
     }
 
     _places: ClassVar[tuple[str, ...]] = StochasticModel._places  # type: ignore[assignment]
+    _depends_on_units = ("columns", "scale", "place", "target", "target place")
 
     @fitting
     def fit(

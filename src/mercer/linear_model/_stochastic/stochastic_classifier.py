@@ -35,6 +35,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
         doc='Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.',
     )
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(

@@ -95,6 +95,7 @@ class ClassicalMDS(EigenMap):
         "_square_means": floats("rows"),
         "_directions": floats("rows, components"),
     }
+    _depends_on_units = ("columns",)
 
     @fitting
     @one_blas_thread()

@@ -130,6 +130,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "embedding_": floats("rows, components"),
         "stress_": floats(),
     }
+    _depends_on_units = ("columns", "place")
 
     @fitting
     @one_blas_thread()

@@ -279,6 +279,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     _stored: ClassVar[dict[str, Stored]] = {
         "outlier_label_": members(labels(" | none")) | labels("* | none"),
     }
+    _depends_on_units = ("columns", "scale")
 
     def _list_more(self, classes: Any, codes: Array, flat: bool, weight: Array) -> dict[str, Any]:
         by_output = [classes] if flat else classes

@@ -97,6 +97,7 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     _maps_sparse = False
     _stored: ClassVar[dict[str, Stored]] = {"components_": floats("components, columns")}
     components_: Any = attribute()
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NeighborhoodComponentsAnalysis":

@@ -154,6 +154,7 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
         "weights": "As in :class:`KNeighborsRegressor`; a function gets an array of arrays of distances.",
         "metric": "As in :class:`NearestNeighbors`.",
     }
+    _depends_on_units = ("columns", "scale")
 
     def _average(self, rows: Rows, threads: int) -> Array:
         means = super()._average(rows, threads)

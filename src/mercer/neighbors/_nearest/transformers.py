@@ -119,6 +119,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     radius: float = parameter(Real(0), default=1.0, after="mode", doc="How far a row may be.")
     # Lists of any length are joined in memory.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _depends_on_units = ("columns", "scale")
 
     def transform(self, X: Any) -> Rows:
         """Return the graph of the rows of the fit within the radius.

@@ -280,6 +280,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "n_patterns_": numbers(),
         "coding_": texts(),
     }
+    _depends_on_units = ("place",)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Hopfield":

@@ -127,6 +127,7 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
     }
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _depends_on_units = ("place",)
     # The sampled solver records how far the two means are apart, which chains blur.
     _objective_moves: ClassVar[str | None] = None
 

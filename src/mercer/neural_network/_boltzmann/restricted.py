@@ -253,6 +253,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEst
         "_n_gibbs_calls": integers(low=0),
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale", "place")
 
     n_features_in_: int = attribute()
     components_: Array = attribute()

@@ -134,6 +134,7 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
     classes_: np.ndarray = attribute()
     temperature_: float = attribute()
     _several_labels: bool = attribute()
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(

@@ -90,6 +90,7 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "_flat": flags(),
     }
+    _depends_on_units = ("columns", "scale", "place", "target", "target place")
 
     @fitting
     def fit(

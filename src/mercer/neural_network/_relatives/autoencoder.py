@@ -243,6 +243,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         **NetworkModel._check_exceptions,
         "check_sample_weight_equivalence_on_dense_data": IN_BATCHES,
     }
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(

@@ -35,6 +35,7 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
     )
 
     _stored: ClassVar[dict[str, Stored]] = {"y_mean_": floats(" | *"), "y_scale_": floats(" | *")}
+    _depends_on_units = ("columns", "scale", "place")
 
     @fitting
     def fit(
