@@ -107,7 +107,6 @@ _PACKAGES = (
     "dummy",
     "exceptions",
     "feature_extraction",
-    "feature_selection",
     "frozen",
     "impute",
     "isotonic",

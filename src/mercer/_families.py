@@ -12,6 +12,7 @@ FAMILIES = (
     "energy",
     "ensemble",
     "estimation",
+    "feature_selection",
     "gaussian_process",
     "hmm",
     "kernel_approximation",

@@ -192,6 +192,13 @@ SETTINGS = {
     ],
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
+    "MinMaxScaler": [{}, {"feature_range": (-1, 2), "clip": True}],
+    "Normalizer": [{}, {"norm": "l1"}, {"norm": "max"}],
+    "QuantileTransformer": [
+        {"n_quantiles": 50},
+        {"n_quantiles": 20, "output_distribution": "normal", "subsample": None},
+    ],
+    "RobustScaler": [{}, {"with_centering": False, "quantile_range": (10.0, 80.0), "unit_variance": True}],
     "StandardScaler": [{}, {"with_mean": False}],
     "NMF": [{"n_components": 3}, {"n_components": 2, "solver": "mu", "beta_loss": "kullback-leibler", "alpha_W": 0.01}],
     "MiniBatchNMF": [{"n_components": 3, "batch_size": 100}],

@@ -62,6 +62,11 @@ class Subject:
             return np.minimum(np.floor(np.abs(X)), 2.0)
         return np.abs(X) if tags.positive_only else X
 
+    def spread(self, X: np.ndarray) -> np.ndarray:
+        """The rows with zeros in the place of small values, for sparse storage; not negative where that is refused."""
+        X = np.where(np.abs(X) < 0.5, 0.0, X)
+        return np.abs(X) if self.name == "QuantileTransformer" else X
+
     def scaler(self) -> StandardScaler:
         """What may come before this estimator in a pipeline; counts and categories are left as they are."""
         tags = self.make().__sklearn_tags__().input_tags

@@ -12,7 +12,7 @@ SUBJECTS = subjects()
 # These hold 4 to 7 MB of blocks and tables however many rows there are: twice the rows tell that from a copy of them.
 MANY_ROWS = (
     *("CategoricalNB", "GaussianConditionalRegressor", "Hopfield", "LogisticRegressionCV", "NMF", "NearestCentroid"),
-    *("PolynomialBasis", "QuantileRegressor", "VotingClassifier"),
+    *("PolynomialBasis", "QuantileRegressor", "QuantileTransformer", "VotingClassifier"),
 )
 
 

@@ -64,7 +64,7 @@ def test_every_dense_place_gives_the_same_bits(subject, tmp_path):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_sparse_rows_give_the_dense_answer_to_rounding(subject):
     X, y = subject.data(200, 5)
-    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    X = subject.spread(X)
     stores = (scipy.sparse.csr_array, scipy.sparse.csc_matrix)
     if not subject.make().__sklearn_tags__().input_tags.sparse:
         for store in stores:

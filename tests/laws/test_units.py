@@ -21,7 +21,10 @@ _NOT_HERE = (
 SUBJECTS = [
     one
     for one in first_settings()
-    if one.name not in _NOT_HERE and not one.make().__sklearn_tags__().input_tags.categorical
+    if one.name not in _NOT_HERE
+    and not one.make().__sklearn_tags__().input_tags.categorical
+    # What needs no fit maps values as they are, by parameters in their units.
+    and one.make().__sklearn_tags__().requires_fit
 ]
 
 

@@ -192,5 +192,6 @@ def test_errors_say_what_to_do():
     with pytest.raises(DataError) as caught:
         StandardScaler().fit(np.ones((5, 3))).inverse_transform(np.ones((5, 2)))
     assert str(caught.value) == (
-        "StandardScaler: X has 2 columns, but inverse_transform expects 3; give what transform returned."
+        "X has 2 features, but StandardScaler is expecting 3 features as input of inverse_transform; give what "
+        "transform returned."
     )

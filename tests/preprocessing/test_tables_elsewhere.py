@@ -11,11 +11,13 @@ import pyarrow.parquet
 import pytest
 from sklearn.pipeline import make_pipeline
 
+from mercer._statistic import column_values
+from mercer._statistic.column_values import NumberSummary
 from mercer.cluster import KMeans
 from mercer.errors import DataError
 from mercer.linear_model import LogisticRegression, Ridge
 from mercer.preprocessing import TableEncoder, _summaries
-from mercer.preprocessing._summaries import NameSummary, NumberSummary
+from mercer.preprocessing._summaries import NameSummary
 
 
 def cars(n=40_000):
@@ -121,7 +123,7 @@ def test_kinds_that_were_given_decide_how_a_text_file_is_read(tmp_path):
 
 
 def test_the_median_of_blocks_is_that_of_all_values_in_any_order(monkeypatch):
-    monkeypatch.setattr(_summaries, "MOST", 500)
+    monkeypatch.setattr(column_values, "MOST", 500)
     random = np.random.default_rng(0)
     few, many = random.integers(-90, 90, 4_001).astype(float), random.normal(size=4_001)
     for values in (few, many):

@@ -19,6 +19,7 @@ __all__ = [
     "OneToOneFeatureMixin",
     "OutlierMixin",
     "RegressorMixin",
+    "SelectorMixin",
     "TransformerMixin",
 ]
 
@@ -63,6 +64,8 @@ if MYPY:
 
     class RegressorMixin(_Open): ...
 
+    class SelectorMixin(_Open): ...
+
     class TransformerMixin(_Open): ...
 
 else:
@@ -80,3 +83,4 @@ else:
         TransformerMixin,
     )
     from sklearn.callback import CallbackSupportMixin
+    from sklearn.feature_selection import SelectorMixin

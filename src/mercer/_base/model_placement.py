@@ -61,7 +61,7 @@ def _move(thing: Any, placement: Placement) -> Any:
         other = copy.copy(thing)
         state = {name: _move_attribute(name, value, placement) for name, value in vars(thing).items()}
         state.pop("_placement", None)
-        fitted = any(
+        fitted = "n_features_in_" in vars(thing) or any(
             _is_fitted_array(name, value) or is_on_device(value) or name in _LISTS
             for name, value in vars(thing).items()
         )
@@ -122,6 +122,9 @@ def follow_rows(estimator: Any, X: Any) -> None:
 
 def check_placement(estimator: Any, X: Any) -> None:
     """Raise if a model and rows given to it are of two libraries or on two devices."""
+    if "n_features_in_" not in vars(estimator) and "_placement" not in vars(estimator):
+        # A transformer that needs no fit takes rows anywhere before one; others say that they are not fitted.
+        return
     # A model without a placement was fitted to NumPy arrays.
     model, rows = vars(estimator).get("_placement", str(HOST)), Placement.of(X)
     if model == str(rows):

@@ -55,8 +55,7 @@ def open_rows(
         )
         if not options.get("ensure_all_finite", True):
             source.assume_finite()
-        _check_storage(estimator, source, options)
-        _note_columns(estimator, source, reset)
+        check_source(estimator, source, options, reset)
         return source
     X, y, sample_weight = _by_name(X, y, sample_weight)
     if targets is None:
@@ -136,6 +135,24 @@ def check_place(estimator: Any, place: str) -> None:
             f"{name}: rows must be in {' or '.join(allowed)} ({'; '.join(PLACES[known] for known in allowed)}); got "
             f"rows in {place} ({PLACES[place]}). Load them into memory first."
         )
+
+
+def find_target_names(X: Any, y: Any) -> Any:
+    """Return the columns of a table outside of memory that `y` names as targets; None where it is something else."""
+    names = y if isinstance(y, list | tuple) else [y]
+    if y is None or not all(isinstance(name, str) for name in names) or place_of(X) not in ("file", "stream"):
+        return None
+    while hasattr(X, "encode") and type(X).__module__.startswith("mercer."):
+        X = X.X
+    from mercer._source.table.encoded import is_table
+
+    return y if is_table(X) else None
+
+
+def check_source(estimator: Any, source: Source, options: dict[str, Any], reset: bool = False) -> None:
+    """Raise if rows outside of memory are sparse where dense ones are needed, or have not the columns of the fit."""
+    _check_storage(estimator, source, options)
+    _note_columns(estimator, source, reset)
 
 
 def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> None:

@@ -1,4 +1,5 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.feature_selection.
+from mercer.feature_selection._variance_threshold import VarianceThreshold as VarianceThreshold
 from sklearn.feature_selection import GenericUnivariateSelect as GenericUnivariateSelect
 from sklearn.feature_selection import RFE as RFE
 from sklearn.feature_selection import RFECV as RFECV
@@ -10,7 +11,6 @@ from sklearn.feature_selection import SelectKBest as SelectKBest
 from sklearn.feature_selection import SelectPercentile as SelectPercentile
 from sklearn.feature_selection import SelectorMixin as SelectorMixin
 from sklearn.feature_selection import SequentialFeatureSelector as SequentialFeatureSelector
-from sklearn.feature_selection import VarianceThreshold as VarianceThreshold
 from sklearn.feature_selection import chi2 as chi2
 from sklearn.feature_selection import f_classif as f_classif
 from sklearn.feature_selection import f_oneway as f_oneway

@@ -5,10 +5,16 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_binarizer": ("Binarizer",),
         "_fourier": ("FourierBasis",),
         "_kernel_centerer": ("KernelCenterer",),
+        "_max_abs_scaler": ("MaxAbsScaler",),
+        "_min_max_scaler": ("MinMaxScaler",),
+        "_normalizer": ("Normalizer",),
         "_polynomial": ("PolynomialBasis",),
+        "_quantile_transformer": ("QuantileTransformer",),
         "_radial": ("RadialBasis",),
+        "_robust_scaler": ("RobustScaler",),
         "_spline": ("SplineBasis",),
         "_standard_scaler": ("StandardScaler",),
         "_table_encoder": ("TableEncoder",),

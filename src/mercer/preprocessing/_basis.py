@@ -7,18 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import LimitedEstimator, fitting, open_new_rows
+from mercer._base.blockwise import BlockMap, BlockTransformer
 from mercer._base.guard import is_finite
-from mercer._base.interface import TransformerMixin
 from mercer._plain import plain
-from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
-from mercer._source.memory import require_memory
+from mercer._source.block import DenseBlock
 from mercer._statistic.extent import Extent
 from mercer._stored import Stored, alike, floats, part
 from mercer.errors import DataError, ModelFileError
-
-_DEFINED = "A basis is defined by its parameters and the range of the rows; nothing is optimised."
 
 
 @plain
@@ -55,18 +51,22 @@ class BasisState:
 
 
 @dataclass(frozen=True, eq=False)
-class _Expanded:
+class _Expanded(BlockMap):
     """Expands a block into new columns, in the type of its rows; raises DataError where a new value overflows."""
 
-    subject: str
     expansion: Any
-    kind: Any
     state: BasisState
+
+    def on_rows(self, rows: np.ndarray, xp: Any = np) -> np.ndarray:
+        return self(DenseBlock(rows, 0))
+
+    def write(self, block: Block, out: np.ndarray) -> None:
+        out[...] = self(block)
 
     def __call__(self, block: Block) -> np.ndarray:
         # Polynomials grow without bound outside the range of the training rows: the cube of 1e150 overflows.
         with np.errstate(over="ignore", invalid="ignore"):
-            columns = self.expansion(block).astype(self.kind, copy=False)
+            columns = self.expansion(block).astype(block.X.dtype, copy=False)
         if not is_finite(columns):
             raise DataError(self._explain(block, columns))
         return columns
@@ -79,27 +79,22 @@ class _Expanded:
         with np.errstate(over="ignore", invalid="ignore"):
             column = int(np.argmax(np.abs(self.state.to_unit(values))))
         return (
-            f"{self.subject}: transform overflows {np.dtype(self.kind).name}: row {block.start + row} has "
+            f"{self.subject}: transform overflows {block.X.dtype.name}: row {block.start + row} has "
             f"{values[column]:.3g} in column {column}, whose training rows lie in [{low[column]:.3g}, "
             f"{high[column]:.3g}]. Drop the rows that lie so far outside, or scale the columns before the fit."
         )
 
 
-class Basis(TransformerMixin, LimitedEstimator):
+class Basis(BlockTransformer):
     """A transformer that expands rows; a subclass defines what it learns from them and how it expands a block."""
 
-    _documents = {
-        "max_time": "Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.",
-    }
-
-    _objective_moves: ClassVar[str | None] = None
+    _defined = "A basis is defined by its parameters and the range of the rows; nothing is optimised."
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_state": part("BasisState"),
     }
 
-    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
-        """Learn from the training rows, as a solver."""
+    def _survey(self, source: Source, seen: None) -> Generator[Any, Any, BasisState]:
         extent = yield Extent()
         return BasisState(extent.low, extent.high)
 
@@ -111,42 +106,14 @@ class Basis(TransformerMixin, LimitedEstimator):
         """Return the names of the new columns."""
         raise NotImplementedError  # each basis defines its own
 
-    @fitting
-    def fit(self, X: Any, y: Any = None) -> "Basis":
-        """Learn the range of the training rows, and what else the basis needs."""
-        source = self._open(X)
-        outcome = self._drive(lambda start: self._solver(source), source)
-        # The fit is complete after its one step, even if a callback asked to stop there.
-        if outcome.interrupt is None:
-            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
-        self._conclude(outcome)
-        return self
-
-    def _solver(self, source: Source) -> Solver:
-        state = yield from self._survey(source)
-        certificate = Certificate.none(_DEFINED)
-        yield Step(0.0, state, certificate)
-        return Solution(state, True, certificate)
-
     def _fitted(self, state: BasisState) -> dict[str, Any]:
         return {"data_min_": state.low, "data_max_": state.high, "_state": state}
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Expand rows.
+    def _make_map(self, back: bool = False) -> _Expanded:
+        return _Expanded(type(self).__name__, self._make_expansion(self._state), self._state)
 
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-            The new columns.
-        """
-        check_is_fitted(self)
-        source = open_new_rows(self, X)
-        if source.place == "memory":
-            width = len(self.get_feature_names_out())
-            purpose = f"{width} columns of {source.n_rows} rows"
-            require_memory(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
-        expansion = self._make_expansion(self._state)
-        return source.map(_Expanded(type(self).__name__, expansion, source.host_dtype, self._state))
+    def _count_columns(self, source: Source) -> int:
+        return self._n_features_out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the new columns.

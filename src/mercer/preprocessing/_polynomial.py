@@ -77,7 +77,7 @@ class PolynomialBasis(Basis):
         "data_max_": floats("columns"),
     }
 
-    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
+    def _survey(self, source: Source, seen: None) -> Generator[Any, Any, BasisState]:
         count = source.n_features * self.degree
         if self.interactions:
             # Monomials of total degree at most p in d variables: (d + p choose p), less the constant.
@@ -88,7 +88,7 @@ class PolynomialBasis(Basis):
         require_memory(
             "PolynomialBasis", n_bytes, f"a basis of {count} terms", "lower degree, or set interactions=False"
         )
-        state = yield from super()._survey(source)
+        state = yield from super()._survey(source, seen)
         if not orthonormal:
             return state
         # Legendre terms are nearly orthogonal already, so the triangle is far better conditioned than that of powers.

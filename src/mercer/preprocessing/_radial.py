@@ -74,8 +74,8 @@ class RadialBasis(Basis):
     }
     _depends_on_units = ("columns",)
 
-    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
-        state = yield from super()._survey(source)
+    def _survey(self, source: Source, seen: None) -> Generator[Any, Any, BasisState]:
+        state = yield from super()._survey(source, seen)
         if self.centres is None:
             centres = yield Dense(lambda: self._find_centres(source))
         else:

@@ -68,8 +68,8 @@ class SplineBasis(Basis):
         "data_max_": floats("columns"),
     }
 
-    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
-        state = yield from super()._survey(source)
+    def _survey(self, source: Source, seen: None) -> Generator[Any, Any, BasisState]:
+        state = yield from super()._survey(source, seen)
         shares = np.linspace(0.0, 1.0, self.n_knots)
         if self.knots == "uniform":
             knots = state.low + shares[:, None] * (state.high - state.low)

@@ -167,7 +167,7 @@ class TableEncoder(Basis):
             blocks, kinds = self._read_blocks(table), self._find_kinds(columns, table.kinds)
         # The driver needs a source: a column of row indices stands in for a frame, which is none.
         source = open_source(np.arange(columns.n_rows, dtype=np.float64)[:, None], threads=self._threads())
-        outcome = self._drive(lambda start: self._learn(blocks, kinds), source)
+        outcome = self._drive(lambda start: self._learn_codings(blocks, kinds), source)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
@@ -205,7 +205,7 @@ class TableEncoder(Basis):
             )
         return str(key)
 
-    def _learn(self, blocks: Iterable[tuple[Columns, str]], kinds: dict[str, str]) -> Solver:
+    def _learn_codings(self, blocks: Iterable[tuple[Columns, str]], kinds: dict[str, str]) -> Solver:
         """Summarise every column block by block, and learn its coding, as a solver."""
         summaries = [start_summary(kind) for kind in kinds.values()]
         for columns, where in blocks:

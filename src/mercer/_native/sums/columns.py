@@ -98,6 +98,29 @@ def column_moments(
                         squares[j] += heavy * gap * gap
 
 
+def column_extent(
+    X: cython.const[real][:, ::1],
+    weight: cython.const[cython.double][::1],
+    low: cython.double[::1],
+    high: cython.double[::1],
+):
+    """Lower `low` and raise `high` to the values of each column. NaN, and rows of weight zero, leave them as they are.
+
+    An empty `weight` stands for ones.
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    value: cython.double
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            if weight.shape[0] == 0 or weight[i] > 0:
+                for j in range(X.shape[1]):
+                    value = X[i, j]
+                    # A comparison with NaN is false: NaN is never chosen.
+                    low[j] = value if value < low[j] else low[j]
+                    high[j] = value if value > high[j] else high[j]
+
+
 def to_units(
     X: cython.const[real][:, ::1],
     mean: cython.const[cython.double][::1],

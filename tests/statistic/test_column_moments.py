@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from mercer._source import ArraySource, SparseSource
 from mercer._source.block import DenseBlock, SparseBlock
-from mercer.preprocessing._standard_scaler import ColumnMoments
+from mercer._statistic.column_moments import ColumnMoments
 
 ROWS = np.random.default_rng(0).normal(size=(9000, 6)) * [1, 10, 1e-3, 1, 1, 1] + [0, 100, 1e6, 0, 0, 5]
 GAPS = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.2, np.nan, ROWS)
