@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.cross_decomposition
-from scipy.linalg import LinAlgWarning, eigh
+from scipy.linalg import LinAlgWarning, eigh, hadamard
 from scipy.stats import kstest
 
 from mercer.cross_decomposition import CCA, KernelCCA
@@ -60,6 +60,57 @@ def test_a_table_correlates_with_itself_perfectly_and_a_single_target_gives_the_
     least_squares = LinearRegression().fit(X, Y[:, 0])
     assert single.correlations_[0] ** 2 == pytest.approx(least_squares.score(X, Y[:, 0]), abs=1e-12)
     np.testing.assert_allclose(single.predict(X), least_squares.predict(X), atol=1e-10)
+
+
+def plant(correlations=(0.9, 0.4), unit=1.0):
+    """Return two tables of known canonical correlations, and their variates: orthogonal signs, mixed by matrices."""
+    signs = hadamard(32)[:, 1:8].astype(float)
+    shared, own_x, own_y = signs[:, :2], signs[:, 2:4], signs[:, 4:5]
+    r = np.array(correlations)
+    partners = r * shared + np.sqrt(1 - r**2) * signs[:, 5:7]
+    A = np.array([[2.0, 1.0, 0.0, 0.5], [-1.0, 1.0, 3.0, 0.0], [0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, -2.0]])
+    B = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0], [3.0, 0.0, 1.0]])
+    return (
+        unit * np.hstack([shared, own_x]) @ A + 5 * unit,
+        np.hstack([partners, own_y]) @ B / unit - 1,
+        shared,
+        partners,
+    )
+
+
+@pytest.mark.catalogue("PM-18")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("algorithm", ["svd", "nipals"])
+def test_planted_correlations_and_variates_are_found_in_any_units(algorithm, unit):
+    X, Y, shared, partners = plant(unit=unit)
+    model = CCA(2, algorithm=algorithm, tol=1e-12, max_iter=20_000).fit(X, Y)
+    assert model.converged_
+    np.testing.assert_allclose(model.correlations_, [0.9, 0.4], atol=1e-6)
+    t, u = model.transform(X, Y)
+    # Each variate is the planted column, up to its length and sign.
+    np.testing.assert_allclose(np.abs(np.corrcoef(t.T, shared.T)[:2, 2:]), np.eye(2), atol=1e-5)
+    np.testing.assert_allclose(np.abs(np.corrcoef(u.T, partners.T)[:2, 2:]), np.eye(2), atol=1e-5)
+    np.testing.assert_allclose(model.measure_correlations(X, Y), model.correlations_, atol=1e-9)
+    # No pair of directions of a thousand correlates more, and none of the rest more than the second.
+    random = np.random.default_rng(0)
+    pairs = np.array([
+        np.corrcoef(X @ random.normal(size=4), Y @ random.normal(size=3))[0, 1] for _ in range(1000)
+    ])  # fmt: skip
+    assert np.abs(pairs).max() <= 0.9 + 1e-9
+
+
+@pytest.mark.catalogue("PM-18")
+def test_the_ridge_shrinks_planted_correlations_by_what_it_adds_to_each_variance():
+    """With orthogonal columns of variance one, a share s of the mean variance leaves (1 - s) r of each correlation."""
+    signs = hadamard(32)[:, 1:7].astype(float)
+    X, Y = signs[:, :2], np.array([0.8, 0.5]) * signs[:, :2] + np.array([0.6, np.sqrt(0.75)]) * signs[:, 2:4]
+    for s, t in ((0.0, 0.0), (0.5, 0.0), (0.3, 0.2)):
+        model = CCA(2, shrinkage=(s, t), scale=False).fit(X, Y)
+        # Covariances stay I, and cross-covariances 0.8 and 0.5: the shrunk ones are (1 - s) I + s I = I.
+        np.testing.assert_allclose(model.singular_values_, [0.8, 0.5], atol=1e-10)
+    uneven = CCA(2, shrinkage=(0.5, 0.0), scale=False).fit(X * [3.0, 1.0], Y)
+    # Variances 9 and 1 have the mean 5: shrunk by half they are 7 and 3 beside cross-covariances 3 r1 and r2.
+    np.testing.assert_allclose(uneven.singular_values_, [0.8 * 3 / np.sqrt(7), 0.5 / np.sqrt(3)], atol=1e-10)
 
 
 def test_with_all_pairs_the_predictions_are_those_of_least_squares():

@@ -60,6 +60,67 @@ def test_equal_covariances_give_the_linear_classifier():
     assert np.array_equal(model.predict(X), linear.predict(X))
 
 
+@pytest.mark.catalogue("DT-07")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("prior", [0.5, 0.2])
+def test_the_boundary_around_a_narrow_class_in_a_wide_one_is_a_circle_of_known_radius(prior, unit):
+    """N(0, I) against N(0, 4 I): |x|^2 (1 - 1/4) / 2 = log 4 + log(p / (1 - p)) in the plane."""
+    model = QuadraticDiscriminantAnalysis.from_parameters(
+        np.zeros((2, 2)), [unit**2 * np.eye(2), 4 * unit**2 * np.eye(2)], [prior, 1 - prior]
+    )
+    radius = unit * np.sqrt(8 / 3 * (np.log(4) + np.log(prior / (1 - prior)))) if prior > 0.2 else 0.0
+    turns = np.linspace(0, 2 * np.pi, 40)
+    ring = np.column_stack([np.cos(turns), np.sin(turns)])
+    assert (model.predict((radius + 1e-6 * unit) * ring) == 1).all()
+    if radius > 0:
+        assert (model.predict((radius - 1e-6 * unit) * ring) == 0).all()
+        np.testing.assert_allclose(model.predict_proba(radius * ring), 0.5, atol=1e-6)
+
+
+@pytest.mark.catalogue("DT-07")
+def test_scores_differ_by_a_quadric_whose_matrix_is_half_the_difference_of_the_inverse_covariances():
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(120, 3)), np.repeat([0, 1], 60)
+    X[y == 1] = X[y == 1] @ random.normal(size=(3, 3)) + 1.0
+    model = QuadraticDiscriminantAnalysis(priors=[0.3, 0.7]).fit(X, y)
+    inverses = [np.linalg.inv(np.cov(X[y == k].T, bias=True)) for k in (0, 1)]
+
+    def differ(rows):
+        posteriors = model.predict_log_proba(rows)
+        return posteriors[:, 1] - posteriors[:, 0]
+
+    at, steps = random.normal(size=3), np.linspace(-1, 1, 9)[:, None]
+    for direction in random.normal(size=(5, 3)):
+        values = differ(at + steps * direction)
+        # Third differences along any line vanish, and the second is twice the quadratic form.
+        np.testing.assert_allclose(np.diff(values, 3), 0.0, atol=1e-9)
+        form = 0.5 * direction @ (inverses[0] - inverses[1]) @ direction
+        np.testing.assert_allclose(np.diff(values, 2), 2 * form * 0.25**2, rtol=1e-7)
+    joint = [
+        multivariate_normal(X[y == k].mean(0), np.cov(X[y == k].T, bias=True)).logpdf(at) + np.log([0.3, 0.7][k])
+        for k in (0, 1)
+    ]
+    assert differ(at[None])[0] == pytest.approx(joint[1] - joint[0])
+
+
+@pytest.mark.catalogue("DT-07")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_classes_with_one_sample_covariance_are_parted_as_the_linear_classifier_parts_them(unit):
+    """The other classes are the first, moved: all sample covariances are the same, and so is the pooled one."""
+    base = np.random.default_rng(0).normal(size=(40, 3)) @ np.diag([1.0, 3.0, 0.2])
+    moves = np.array([[0.0, 0.0, 0.0], [1.0, -2.0, 0.3], [0.5, 4.0, 0.0]])
+    X, y = unit * np.vstack([base + move for move in moves]), np.repeat([0, 1, 2], 40)
+    quadratic, linear = QuadraticDiscriminantAnalysis().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
+    new = unit * np.random.default_rng(1).normal(size=(50, 3)) * 3
+    np.testing.assert_array_equal(quadratic.predict(new), linear.predict(new))
+    # The linear classifier pools with n - 3 or n: shares of n give one covariance for both.
+    C = np.cov(base.T, bias=True) * unit**2
+    means = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    joint = new @ np.linalg.solve(C, means.T) - 0.5 * np.einsum("ki,ij,kj->k", means, np.linalg.inv(C), means)
+    posteriors = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+    np.testing.assert_allclose(quadratic.predict_proba(new), posteriors, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     "settings",
     [

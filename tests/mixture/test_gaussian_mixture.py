@@ -92,6 +92,71 @@ def test_the_likelihood_never_falls_and_its_gradient_vanishes_at_the_end(blobs, 
     assert adjusted_rand_score(blobs[1], model.predict(X)) > 0.95
 
 
+def step_em(X, shares, means, covariances):
+    """One step of the notes' algorithm, row by row: responsibilities, then shares, means and covariances of them."""
+    joint = np.array([t * multivariate_normal(m, C).pdf(X) for t, m, C in zip(shares, means, covariances, strict=True)])
+    likelihood = np.log(joint.sum(axis=0)).mean()
+    q = joint / joint.sum(axis=0)
+    counts = q.sum(axis=1)
+    means = q @ X / counts[:, None]
+    covariances = [((X - m).T * w) @ (X - m) / c for m, w, c in zip(means, q, counts, strict=True)]
+    return likelihood, (counts / len(X), means, covariances)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.catalogue("DE-06")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_every_step_is_that_of_the_algorithm_from_equal_shares_unit_covariances_and_random_rows(blobs, unit):
+    X = blobs[0][::4]
+    rows = np.random.default_rng(5).choice(len(X), 3, replace=False)
+    start = {
+        "weights_init": np.full(3, 1 / 3),
+        "means_init": unit * X[rows],
+        "precisions_init": [np.eye(2) / unit**2] * 3,
+    }
+    state, likelihoods = (start["weights_init"], X[rows], [np.eye(2)] * 3), []
+    for count in range(1, 6):
+        likelihood, state = step_em(X, *state)
+        likelihoods.append(likelihood - 2 * np.log(unit))
+        model = GaussianMixture(3, reg_covar=0.0, tol=0.0, max_iter=count, **start).fit(unit * X)
+        np.testing.assert_allclose(model.weights_, state[0], rtol=1e-8)
+        np.testing.assert_allclose(model.means_, unit * state[1], atol=1e-8 * unit)
+        np.testing.assert_allclose(model.covariances_, unit**2 * np.array(state[2]), atol=1e-8 * unit**2)
+        np.testing.assert_allclose(model.lower_bounds_, likelihoods, atol=1e-9)
+        q = model.predict_proba(unit * X)
+        np.testing.assert_allclose(q.sum(axis=1), 1.0, rtol=1e-12)
+        assert q.sum() == pytest.approx(len(X))
+    assert (np.diff(likelihoods) > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.catalogue("DE-06")
+def test_where_it_ends_depends_on_where_it_begins():
+    """Components that begin alike stay alike: the saddle of one Gaussian. Apart, they part, and are far more likely."""
+    x = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])[:, None]
+    settings = {"weights_init": [0.5, 0.5], "precisions_init": np.ones((2, 1, 1)), "reg_covar": 0.0, "tol": 1e-12}
+    alike = GaussianMixture(2, means_init=[[0.0], [0.0]], **settings).fit(x)
+    np.testing.assert_allclose(alike.means_, 0.0, atol=1e-12)
+    variance = 28 / 6
+    assert alike.score(x) == pytest.approx(-0.5 * np.log(2 * np.pi * variance) - 0.5)
+    apart = GaussianMixture(2, means_init=[[-1.0], [1.0]], max_iter=1000, **settings).fit(x)
+    np.testing.assert_allclose(apart.means_[0], -apart.means_[1], atol=1e-6)
+    assert apart.score(x) > alike.score(x) + 0.01
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.catalogue("DE-06")
+def test_a_component_on_one_point_has_the_floor_as_its_variance():
+    """Far from the others, two equal rows are a component whose covariance is the floor and nothing else."""
+    X = np.vstack([np.random.default_rng(0).normal(size=(30, 2)), [[50.0, 50.0]] * 2])
+    start = {"means_init": [[0.0, 0.0], [50.0, 50.0]], "weights_init": [0.5, 0.5], "precisions_init": [np.eye(2)] * 2}
+    for floor in (1e-6, 1e-2):
+        model = GaussianMixture(2, reg_covar=floor, **start).fit(X)
+        np.testing.assert_allclose(model.covariances_[1], floor * np.eye(2), rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(model.means_[1], 50.0)
+        assert model.weights_[1] == pytest.approx(2 / 32)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.catalogue("DE-06")
 def test_of_several_restarts_the_most_likely_is_kept():

@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.stats import chisquare
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.energy import IsingModel
@@ -92,6 +94,70 @@ def test_the_stationary_distribution_of_the_heat_bath_is_the_enumeration():
     np.testing.assert_allclose(chain.mean(axis=0), shares @ states, atol=0.04)
     np.testing.assert_allclose(chain.T @ chain / 20_000.0, np.einsum("s,si,sj->ij", shares, states, states), atol=0.05)
     np.testing.assert_allclose(model.energy(states), -np.log(shares) - total, atol=1e-4)
+
+
+@pytest.mark.catalogue("NN-22")
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_sweeps_at_any_temperature_leave_the_boltzmann_distribution_as_it_is(temperature):
+    """Chains that begin with exact draws are exact draws after any number of updates: a test of counts by state."""
+    weights, biases = draw_machine(4, seed=3)
+    states, shares, _ = list_shares(weights / temperature, biases / temperature)
+    ising = BoltzmannMachine(max_iter=1).fit(states)
+    ising.weights_, ising.biases_ = weights, biases
+    first = np.random.default_rng(0).choice(16, 20_000, p=shares)
+    chains = ising.to_ising(beta=1 / temperature).simulate(
+        1, burn_in=3, n_chains=20_000, start=states[first], random_state=1
+    )
+    codes = ((chains.states[:, -1, :] > 0) @ (1 << np.arange(3, -1, -1))).astype(int)
+    counts = np.bincount(codes, minlength=16)
+    assert chisquare(counts, 20_000 * shares).pvalue > 1e-4
+    # They moved: a chain that stays where it begins would pass the counts.
+    assert (codes != first).mean() > 0.1
+
+
+@pytest.mark.catalogue("NN-22")
+@pytest.mark.parametrize("coding", [(-1, 1), (0, 1)])
+def test_the_machine_of_given_rows_is_the_maximum_that_a_search_without_gradients_of_ours_finds(coding):
+    random = np.random.default_rng(1)
+    rows = random.integers(0, 2, size=(60, 4))
+    rows[:, 3] = rows[:, 0] ^ (random.random(60) < 0.2)
+    model = BoltzmannMachine(alpha=0.0, tol=1e-9).fit(np.asarray(coding)[rows])
+    spins, pairs = 2.0 * rows - 1, np.triu_indices(4, 1)
+
+    def lose(p):
+        weights = np.zeros((4, 4))
+        weights[pairs] = p[:6]
+        weights += weights.T
+        _, _, total = list_shares(weights, p[6:])
+        return total - np.mean(0.5 * np.einsum("ij,jk,ik->i", spins, weights, spins) + spins @ p[6:])
+
+    best = minimize(lose, np.zeros(10), method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(model.weights_[pairs], best.x[:6], atol=1e-4)
+    np.testing.assert_allclose(model.biases_, best.x[6:], atol=1e-4)
+    assert model.score(np.asarray(coding)[rows]) == pytest.approx(-best.fun, abs=1e-8)
+    np.testing.assert_array_equal(np.diag(model.weights_), 0.0)
+    # At the maximum the model's means of products are those of the rows.
+    states, shares, _ = list_shares(model.weights_, model.biases_)
+    np.testing.assert_allclose((states.T * shares) @ states, spins.T @ spins / 60, atol=1e-6)
+
+
+@pytest.mark.catalogue("NN-22")
+def test_a_cold_machine_only_goes_downhill_and_rests_where_every_unit_follows_its_field():
+    """Hopfield's dynamics, from their definition: s_i becomes the sign of its field; from all 64 states."""
+    weights, biases = draw_machine(6, seed=2)
+    states, _, _ = list_shares(weights, biases)
+    machine = BoltzmannMachine(max_iter=1).fit(states)
+    machine.weights_, machine.biases_ = weights, biases
+    cold = machine.to_ising(beta=1e6).simulate(12, burn_in=0, n_chains=64, start=states, random_state=0)
+    paths = np.concatenate([states[:, None, :], cold.states], axis=1).astype(float)
+    energies = -0.5 * np.einsum("cti,ij,ctj->ct", paths, weights, paths) - paths @ biases
+    assert (np.diff(energies, axis=1) <= 1e-12).all()
+    last = paths[:, -1]
+    np.testing.assert_array_equal(np.sign(last @ weights + biases), last)
+    # A state at rest stays.
+    at_rest = (np.sign(states @ weights + biases) == states).all(axis=1)
+    assert at_rest.any()
+    np.testing.assert_array_equal(paths[at_rest, 1], states[at_rest])
 
 
 @pytest.mark.catalogue("NN-22")

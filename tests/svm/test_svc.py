@@ -96,11 +96,57 @@ def test_every_solver_agrees_with_a_general_one(solver):
 
 
 @pytest.mark.catalogue("KM-09")
-def test_the_trace_of_smo_names_the_pair_of_each_step():
-    X, y = np.array([[0.0], [1.0], [5.0], [9.0]]), np.array([0, 0, 1, 1])
-    model = SVC(C=10.0, kernel="linear", solver="smo").fit(X, y)
-    assert {"raised", "lowered", "size"} <= set(model.history_)
-    assert model.history_["size"][0] > 0
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_trace_of_smo_is_that_of_the_textbook_step_by_step(unit):
+    """The steps are taken again from their names alone: errors, curvature, clipped length, objective, equality, end."""
+    rng = np.random.default_rng(4)
+    X, weight, tol = rng.normal(size=(24, 2)), rng.uniform(0.5, 2.0, 24), 1e-4
+    y = np.where(X[:, 0] + 0.8 * rng.normal(size=24) > 0, 1.0, -1.0)
+    model = SVC(C=1.5, solver="smo", tol=tol).fit(unit * X, y, sample_weight=weight)
+    assert model.converged_
+    # Rows in the order of their classes, as the trace counts them; gamma is 1 / (d var) in any unit.
+    order = np.argsort(y, kind="stable")
+    rows, side, box = X[order], y[order], 1.5 * weight[order]
+    mean = np.average(rows.mean(axis=1), weights=weight[order])
+    spread = np.average(((rows - mean) ** 2).mean(axis=1), weights=weight[order])
+    K, alpha, values = gaussian(rows, rows, 0.5 / spread), np.zeros(24), [0.0]
+    trace = (model.history_[name] for name in ("raised", "lowered", "size", "objective"))
+    for raised, lowered, size, objective in zip(*trace, strict=True):
+        if size == 0:
+            break  # no pair can move any more
+        i, j = int(raised), int(lowered)
+        errors = K @ (side * alpha) - side
+        eta = K[i, i] + K[j, j] - 2 * K[i, j]
+        # y_i alpha_i rises and y_j alpha_j falls: the room is what their boxes leave.
+        room = min(box[i] - alpha[i] if side[i] > 0 else alpha[i], alpha[j] if side[j] > 0 else box[j] - alpha[j])
+        assert size == pytest.approx(min((errors[j] - errors[i]) / eta, room), rel=1e-9)
+        # The partner of one of the two differs most from it in error, of all that allow a step at all.
+        lifts = [box - alpha if one > 0 else alpha for one in (1, -1)]
+        up = np.where(side > 0, lifts[0], lifts[1]) > 1e-12
+        down = np.where(side > 0, lifts[1], lifts[0]) > 1e-12
+        farthest = []
+        for k in (i, j):
+            can = ((errors < errors[k]) & up & down[k]) | ((errors > errors[k]) & down & up[k])
+            farthest.append(abs(errors[i] - errors[j]) >= np.abs(errors - errors[k])[can].max() - 1e-9)
+        assert any(farthest)
+        before = alpha[i] * side[i] + alpha[j] * side[j]
+        alpha[i] += side[i] * size
+        alpha[j] -= side[j] * size
+        assert alpha[i] * side[i] + alpha[j] * side[j] == pytest.approx(before, abs=1e-12)
+        assert abs(side @ alpha) < 1e-10
+        assert ((alpha >= -1e-12) & (alpha <= box + 1e-12)).all()
+        values.append(0.5 * (side * alpha) @ K @ (side * alpha) - alpha.sum())
+        assert objective == pytest.approx(values[-1], abs=1e-9)
+        gain = size * (errors[j] - errors[i]) - 0.5 * eta * size**2
+        assert values[-2] - values[-1] == pytest.approx(gain, abs=1e-9)
+        assert gain > 0
+    stored = np.zeros(24)
+    stored[model.support_] = np.abs(model.dual_coef_[0])
+    np.testing.assert_allclose(alpha, stored[order], atol=1e-9)
+    margins = side * (K @ (side * alpha) + model.intercept_[0])
+    inside, outside = alpha < box - 1e-9, alpha > 1e-9
+    assert margins[inside].min() >= 1 - tol
+    assert margins[outside].max() <= 1 + tol
 
 
 @pytest.mark.parametrize(
@@ -218,6 +264,47 @@ def test_kernels_that_say_nothing_are_warned_of(two_classes):
     K = gaussian(X, X, 0.3) - 0.5 * np.eye(len(X))
     with pytest.warns(UserWarning, match=r"not positive semi-definite: their smallest eigenvalue is -0\.[34]"):
         SVC(kernel="precomputed").fit(K, y)
+
+
+@pytest.mark.catalogue("KM-11")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("solver", ["block", "smo", "qp"])
+def test_the_offset_is_least_in_loss_among_all_offsets(solver, unit):
+    """The loss over b alone is piecewise linear: its minimum is at, or between, the rows' own offsets y_i - g(x_i)."""
+    flat = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n = 24
+        X, level = rng.normal(size=(n, 2)), rng.normal(size=n)
+        # Classes of one size, and a small C: every coefficient lies at its bound.
+        tight = seed % 2 == 1
+        C, weight = (0.01, np.ones(n)) if tight else (1.0, rng.integers(1, 3, n))
+        level += X[:, 0]
+        y = np.where(level > (np.median(level) if tight else 0.0), 1.0, -1.0)
+        model = SVC(C=C, gamma=0.3 / unit**2, solver=solver, tol=1e-8).fit(unit * X, y, sample_weight=weight)
+        assert model.converged_
+        b = coefficients(model, n)
+        bare, box = gaussian(X, X, 0.3) @ b, C * weight
+
+        def lose(offset, bare=bare, box=box, y=y):
+            return float(box @ np.maximum(1 - y * (bare + offset), 0))
+
+        corners = np.sort(y - bare)
+        losses = np.array([lose(one) for one in corners])
+        least = corners[losses <= losses.min() + 1e-9]
+        assert lose(model.intercept_[0]) <= losses.min() + 1e-6
+        free = (np.abs(b) > 0) & (np.abs(b) < box * (1 - 1e-9))
+        if not free.any():
+            flat += 1
+            assert model.intercept_[0] == pytest.approx((least[0] + least[-1]) / 2, abs=1e-6)
+        else:
+            assert model.intercept_[0] == pytest.approx(np.mean(y[free] - bare[free]), abs=1e-6)
+        # Rows with no coefficient play no part in a score.
+        new = rng.normal(size=(10, 2))
+        kept = np.flatnonzero(b)
+        scores = gaussian(new, X[kept], 0.3) @ b[kept] + model.intercept_[0]
+        np.testing.assert_allclose(model.decision_function(unit * new), scores, atol=1e-7)
+    assert flat >= 4
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.multiclass import OneVsRestClassifier
 
-from mercer.linear_model import Perceptron, RidgeClassifier, SGDClassifier
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+from mercer.linear_model import GeneralizedLinearEstimator, Perceptron, RidgeClassifier, SGDClassifier
 from mercer.svm import SVC, LinearSVC, NuSVC
 
 CENTRES = 6.0 * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -23,6 +25,8 @@ SCORERS = {
     "perceptron": Perceptron(random_state=0, tol=None, max_iter=20),
     "sgd": SGDClassifier(random_state=0, tol=None, max_iter=20),
     "ridge": RidgeClassifier(2.0),
+    "kernel SVM": SVC(gamma=0.05, multi_class="ovr", tol=1e-9),
+    "any loss": GeneralizedLinearEstimator("squared_hinge", alpha=0.01, tol=1e-12),
 }
 
 
@@ -52,6 +56,32 @@ def test_of_two_classes_there_is_one_machine(name, blobs):
     assert np.size(model.intercept_) == 1
     mirrored = type(model)(**model.get_params()).fit(X, np.where(y == "east", 1, -1))
     np.testing.assert_array_equal(model.predict(X) == "east", mirrored.predict(X) == 1)
+
+
+@pytest.mark.catalogue("MS-09")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_scores_against_the_rest_of_least_squares_and_of_shared_covariances_are_their_closed_forms(unit, blobs):
+    X, y = unit * blobs[0] / [1.0, 30.0], blobs[1]
+    new = unit * np.random.default_rng(1).normal(scale=8.0, size=(50, 2))
+    classes = np.unique(y)
+    ridge = RidgeClassifier(2.0 * unit**2).fit(X, y)
+    centred, signs = X - X.mean(axis=0), np.where(y[:, None] == classes, 1.0, -1.0)
+    W = np.linalg.solve(centred.T @ centred + 2.0 * unit**2 * np.eye(2), centred.T @ signs)
+    scores = (new - X.mean(axis=0)) @ W + signs.mean(axis=0)
+    np.testing.assert_allclose(ridge.decision_function(new), scores, atol=1e-8)
+    np.testing.assert_array_equal(ridge.predict(new), classes[scores.argmax(axis=1)])
+    # Linear discriminants of each class and the rest, from two means and the pooled covariance.
+    wrapped = OneVsRestClassifier(LinearDiscriminantAnalysis(solver="lsqr")).fit(X, y)
+    chances = []
+    for label in classes:
+        own, rest = X[y == label], X[y != label]
+        C = (np.cov(own.T, bias=True) * len(own) + np.cov(rest.T, bias=True) * len(rest)) / len(X)
+        w = np.linalg.solve(C, own.mean(axis=0) - rest.mean(axis=0))
+        middle = 0.5 * (own.mean(axis=0) + rest.mean(axis=0))
+        chances.append((new - middle) @ w + np.log(len(own) / len(rest)))
+    scores = np.column_stack(chances)
+    np.testing.assert_allclose(wrapped.decision_function(new), scores, rtol=1e-7, atol=1e-8)
+    np.testing.assert_array_equal(wrapped.predict(new), classes[scores.argmax(axis=1)])
 
 
 @pytest.mark.catalogue("MS-10")
