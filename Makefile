@@ -47,6 +47,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.feature_selection.tests.test_variance_threshold \
 	sklearn.cluster.tests.test_k_means \
 	sklearn.cluster.tests.test_bisect_k_means \
+	sklearn.cluster.tests.test_spectral \
 	sklearn.cluster.tests.test_dbscan \
 	sklearn.cluster.tests.test_hdbscan \
 	sklearn.cluster.tests.test_hierarchical \

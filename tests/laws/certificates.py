@@ -68,6 +68,16 @@ def bisection_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return largest
 
 
+def spectral_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far centres of the eigenvectors move in one more Lloyd iteration, with the eigenvectors of a dense matrix."""
+    A = np.asarray(model.affinity_matrix_) - np.diag(np.diag(model.affinity_matrix_))
+    roots = np.sqrt(A.sum(axis=1))
+    _, vectors = np.linalg.eigh(np.eye(len(A)) - A / roots / roots[:, None])
+    places = vectors[:, : model.n_clusters] / roots[:, None]
+    means = np.array([places[model.labels_ == k].mean(axis=0) for k in range(model.n_clusters)])
+    return kmeans_fixed_point(SimpleNamespace(cluster_centers_=means), places, None)
+
+
 def map_gradient(model: Any, X: np.ndarray, y: Any) -> float:
     """The length of t-SNE's gradient at the map, with widths found by bisection and all pairs written out."""
     D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -809,6 +819,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KMeans"): kmeans_fixed_point,
     ("fixed point", "MinCovDet"): concentration_gain,
     ("fixed point", "PrototypeAgglomeration"): prototype_fixed_point,
+    ("fixed point", "SpectralClustering"): spectral_fixed_point,
     ("fixed point", "BisectingKMeans"): bisection_fixed_point,
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,

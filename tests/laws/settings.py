@@ -77,6 +77,10 @@ SETTINGS = {
     ],
     "PrototypeAgglomeration": [{"n_prototypes": 20}],
     "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],
+    "SpectralClustering": [
+        {"n_clusters": 4, "gamma": 0.01},
+        {"n_clusters": 4, "gamma": 0.01, "assign_labels": "discretize"},
+    ],
     "BayesianGaussianMixture": [
         {"n_components": 4},
         {"n_components": 6, "covariance_type": "diag", "weight_concentration_prior_type": "dirichlet_distribution"},

@@ -116,7 +116,7 @@ class Subject:
     def is_cubic(self) -> bool:
         """Whether a fit decomposes a matrix of all pairs of rows."""
         cubic = ("KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
-        cubic += ("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralEmbedding")
+        cubic += ("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralClustering", "SpectralEmbedding")
         cubic += ("GaussianProcessClassifier", "GaussianProcessRegressor")
         return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 

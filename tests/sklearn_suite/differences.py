@@ -5,8 +5,16 @@ The documentation's list of differences is made from this table.
 
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": (
-        *("AgglomerativeClustering", "BisectingKMeans", "DBSCAN", "HDBSCAN", "KMeans", "MiniBatchKMeans", "dbscan"),
-        *("k_means", "kmeans_plusplus"),
+        *(
+            "AgglomerativeClustering",
+            "BisectingKMeans",
+            "DBSCAN",
+            "HDBSCAN",
+            "KMeans",
+            "MiniBatchKMeans",
+            "SpectralClustering",
+        ),
+        *("dbscan", "k_means", "kmeans_plusplus", "spectral_clustering"),
     ),
     "covariance": (
         *("EllipticEnvelope", "EmpiricalCovariance", "LedoitWolf", "MinCovDet", "OAS", "ShrunkCovariance"),

@@ -19,7 +19,7 @@ from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kerne
 _TILE = 2**18
 
 
-class _Settings(Rule):
+class Settings(Rule):
     """A dictionary of further arguments."""
 
     text = "a dictionary"
@@ -107,7 +107,7 @@ class KernelChoice(Declared):
     degree: float = parameter(Real(0), default=3, doc="The degree of polynomials.")
     coef0: float = parameter(Real(), default=1, doc="Of polynomials and of tanh.")
     kernel_params: dict[str, Any] | None = parameter(
-        _Settings() | Nothing(), default=None, doc="Further arguments of a function."
+        Settings() | Nothing(), default=None, doc="Further arguments of a function."
     )
 
     _stored: ClassVar[dict[str, Stored]] = {

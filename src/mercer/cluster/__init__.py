@@ -25,6 +25,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_medoids.k_medoids": ("KMedoids",),
         "_pairwise.clustering": ("PairwiseClustering",),
         "_pairwise.energy": ("pairwise_cost",),
+        "_spectral": ("SpectralClustering", "spectral_clustering"),
     },
     scikit="sklearn.cluster",
 )

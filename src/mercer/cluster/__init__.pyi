@@ -23,13 +23,14 @@ from mercer.cluster._map.self_organizing_map import SelfOrganizingMap as SelfOrg
 from mercer.cluster._medoids.k_medoids import KMedoids as KMedoids
 from mercer.cluster._pairwise.clustering import PairwiseClustering as PairwiseClustering
 from mercer.cluster._pairwise.energy import pairwise_cost as pairwise_cost
+from mercer.cluster._spectral import SpectralClustering as SpectralClustering
+from mercer.cluster._spectral import spectral_clustering as spectral_clustering
 from sklearn.cluster import AffinityPropagation as AffinityPropagation
 from sklearn.cluster import Birch as Birch
 from sklearn.cluster import FeatureAgglomeration as FeatureAgglomeration
 from sklearn.cluster import MeanShift as MeanShift
 from sklearn.cluster import OPTICS as OPTICS
 from sklearn.cluster import SpectralBiclustering as SpectralBiclustering
-from sklearn.cluster import SpectralClustering as SpectralClustering
 from sklearn.cluster import SpectralCoclustering as SpectralCoclustering
 from sklearn.cluster import affinity_propagation as affinity_propagation
 from sklearn.cluster import cluster_optics_dbscan as cluster_optics_dbscan
@@ -39,5 +40,4 @@ from sklearn.cluster import estimate_bandwidth as estimate_bandwidth
 from sklearn.cluster import get_bin_seeds as get_bin_seeds
 from sklearn.cluster import linkage_tree as linkage_tree
 from sklearn.cluster import mean_shift as mean_shift
-from sklearn.cluster import spectral_clustering as spectral_clustering
 from sklearn.cluster import ward_tree as ward_tree

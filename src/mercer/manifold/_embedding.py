@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg.blas import dtrsv
+from scipy.linalg.blas import dsymv, dtrsv
 from scipy.linalg.lapack import dpotrf
 from scipy.sparse import coo_array, eye_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
@@ -228,8 +228,8 @@ def smallest_eigenvectors(
     """Return the k smallest eigenvalues of a positive semidefinite matrix, rising, their vectors, and the residual.
 
     Sparse matrices are factored about `shift`, near which the eigenvalues are looked for. Where the eigenvalues
-    `may_be_separate`, far apart beside the largest one, products with a sparse matrix that is rather full are tried
-    first: its factors would be full.
+    `may_be_separate`, far apart beside the largest one, products with a matrix that is rather full are tried first: its
+    factors would be full.
     """
     n = matrix.shape[0]
     k = min(k, n)
@@ -245,13 +245,22 @@ def smallest_eigenvectors(
 
 
 def _multiply_only(matrix: Rows, k: int, tol: float) -> tuple[Array, Array] | None:
-    """Return the k smallest eigenpairs by products with a rather full sparse matrix; None if it would take too many."""
-    if not is_sparse_matrix(matrix) or matrix.nnz < _FULL * matrix.shape[0] ** 2:
+    """Return the k smallest eigenpairs by products with a rather full matrix; None if it would take too many."""
+    if is_sparse_matrix(matrix) and matrix.nnz < _FULL * matrix.shape[0] ** 2:
         return None
     try:
-        return eigsh(matrix, k, which="SA", tol=tol, maxiter=_RESTARTS, v0=_start(matrix.shape[0]))
+        return eigsh(_multiply_half(matrix), k, which="SA", tol=tol, maxiter=_RESTARTS, v0=_start(matrix.shape[0]))
     except ArpackNoConvergence:
         return None
+
+
+def _multiply_half(matrix: Rows) -> Any:
+    """Return the product with a symmetric matrix; of a dense one, half of the entries is read."""
+    if is_sparse_matrix(matrix):
+        return matrix
+    # The transpose of an array in C order is in the order that the BLAS reads.
+    table = matrix if matrix.flags.f_contiguous else np.ascontiguousarray(matrix).T
+    return LinearOperator(matrix.shape, matvec=lambda vector: dsymv(1.0, table, vector.ravel()), dtype=np.float64)
 
 
 def _invert_and_iterate(matrix: Rows, k: int, tol: float, max_iter: Any, shift: float) -> tuple[Array, Array]:
@@ -265,7 +274,9 @@ def _invert_and_iterate(matrix: Rows, k: int, tol: float, max_iter: Any, shift: 
 def measure_residual(matrix: Rows, values: Array, vectors: Array) -> float:
     """Return the largest |A v - lambda v|, relative to the largest entry of A (or 1)."""
     gaps = np.linalg.norm(matrix @ vectors - values * vectors, axis=0)
-    largest = float(np.abs(matrix.data if is_sparse_matrix(matrix) else matrix).max(initial=0.0))
+    entries = matrix.data if is_sparse_matrix(matrix) else matrix
+    # Without a copy of all entries, as their magnitudes would be.
+    largest = float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
     return float(gaps.max(initial=0.0)) / (largest or 1.0)
 
 

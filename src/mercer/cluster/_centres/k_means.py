@@ -144,15 +144,7 @@ class KMeans(CentreModel):
         return {"cluster_centers_": state.choose()[0].centres}
 
     def _describe_step(self, number: int, step: Step) -> str:
-        run, shift = step.state.run, step.extra["shift"]
-        name = f"KMeans: run {step.state.restart}"
-        line = f"{name}: Iteration {run.iteration - 1}, inertia {step.objective:.6g}"
-        if run.iteration == 1:
-            line = f"{name}: Initialization complete\n{line}"
-        if not run.stopped:
-            return line
-        how = "strict convergence" if shift == 0 else f"center shift {shift:.3g} within tolerance"
-        return f"{line}\nKMeans: converged: {how}"
+        return describe_run("KMeans", step)
 
     def _store(self, state: Restarts, source: Source, memory: Memory) -> None:
         """Set the attributes of the best run, and warn if some of its clusters are empty."""
@@ -168,3 +160,16 @@ class KMeans(CentreModel):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def describe_run(subject: str, step: Step) -> str:
+    """Return the lines that ``verbose`` prints about an iteration of a run."""
+    run, shift = step.state.run, step.extra["shift"]
+    name = f"{subject}: run {step.state.restart}"
+    line = f"{name}: Iteration {run.iteration - 1}, inertia {step.objective:.6g}"
+    if run.iteration == 1:
+        line = f"{name}: Initialization complete\n{line}"
+    if not run.stopped:
+        return line
+    how = "strict convergence" if shift == 0 else f"center shift {shift:.3g} within tolerance"
+    return f"{line}\n{subject}: converged: {how}"
