@@ -148,12 +148,16 @@ test-all: lint build
 soak: $(VENV)/ready-test build
 	$(PYTEST) -m soak --hypothesis-profile=default
 
-# Minutes of hostile input; a short part with fixed seeds is in `make test`. FUZZ="--mutations 1000" asks for more.
+# Minutes of hostile input; a short part with fixed seeds is in `make test`. `make fuzz KINDS=parameters` tries all
+# values of all parameters (an hour), `make fuzz KINDS=files FUZZ="--mutations 1000"` asks for more files.
+KINDS ?= files containers estimators tables serve interrupts
+FUZZ_files := --mutations 30 --quiet
+FUZZ_containers := --first-setting --mutations 6 --quiet
+FUZZ_estimators := --first-setting --quiet
+FUZZ_parameters := --first-setting --quiet
+FUZZ_interrupts := --first-setting --quiet
 fuzz: $(VENV)/ready-test build
-	$(PYTHON) -m tools.fuzzing files --mutations 30 --quiet $(FUZZ)
-	$(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
-	$(PYTHON) -m tools.fuzzing tables
-	$(PYTHON) -m tools.fuzzing interrupts --first-setting --quiet
+	set -e; $(foreach kind,$(KINDS),$(PYTHON) -m tools.fuzzing $(kind) $(FUZZ_$(kind)) $(FUZZ);)
 
 lint: rules types
 

@@ -47,14 +47,28 @@ RULES = {
         [Decimal(3), Decimal("sNaN"), Fraction(1, 3), np.longdouble(1), 10**400],
         "a number in (-inf, inf)",
     ),
+    "entries": (
+        Array("entries"),
+        [["a", 1], [], [("a", "b")], [None], np.ones((2, 2))],
+        ["x", 3, [[1], [2, 3]], np.float16(1), np.datetime64("2020-01-01"), np.zeros(2, [("a", float)])],
+        "an array-like",
+    ),
+    "flat": (Array(flat=True), [[1.0], (1, 2)], [[[1.0]], np.ones((2, 1)), []], "an array-like"),
+    "squares": (
+        Real(0),
+        [1e150, 1e-150, 0.0, math.inf, np.float32(1e-40)],
+        [1.1e150, 1e-151, 5e-324, 2**63],
+        "a number in [0, inf)",
+    ),
+    "finite": (Real(0, closed="left"), [0, 1e9], [math.inf], "a number in [0, inf)"),
     "options": (Options(), [{}, {"p": 3}], [{1: 2}, [], None], "an instance of dict"),
     "function": (Function(), [len], [3], "a callable"),
     "instance": (Instance(dict), [{}], [[]], "an instance of dict"),
     "seed": (
         Seed(),
         [None, 0, np.random.default_rng(0), np.random.RandomState(0)],
-        [-1, "x", 1.5, True],
-        "None, a non-negative integer, a numpy RandomState or a numpy Generator",
+        [-1, "x", 1.5, True, 2**32],
+        "None, a non-negative integer of 32 bits, a numpy RandomState or a numpy Generator",
     ),
     "either": (
         Integer(1) | Nothing() | Choice("auto"),
@@ -99,6 +113,12 @@ def test_the_error_of_a_value_without_end_is_short():
         assert len(str(caught.value)) < 600
     with pytest.raises(ParameterError, match="got an integer of 16610 bits, where 63 are the most"):
         check_parameters("KMeans", {"n_clusters": Integer(1)}, {"n_clusters": 10**5000})
+
+
+def test_the_error_of_a_number_without_a_square_says_so():
+    for value, words in ((1e200, "1e[+]200, whose square overflows"), (1e-200, "1e-200, whose square vanishes")):
+        with pytest.raises(ParameterError, match=rf"tol must be a number in \[0, inf\); got {words}"):
+            check_parameters("Ridge", {"tol": Real(0)}, {"tol": value})
 
 
 def test_equal_values_of_other_types_are_told_apart():

@@ -10,6 +10,7 @@ import sys
 
 # The name of each attack on the command line, and the module that makes it.
 ATTACKS = {
+    "containers": "tools.fuzzing.files.containers",
     "cost": "tools.fuzzing.cost",
     "estimators": "tools.fuzzing.estimators.attack",
     "files": "tools.fuzzing.files.attack",
@@ -18,6 +19,7 @@ ATTACKS = {
     "page": "tools.fuzzing.page",
     "parameters": "tools.fuzzing.parameters",
     "races": "tools.fuzzing.races.attack",
+    "serve": "tools.fuzzing.serve.attack",
     "tables": "tools.fuzzing.tables.attack",
 }
 

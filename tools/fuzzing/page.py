@@ -21,6 +21,8 @@ _CASES = {
     "files_again": "other forged model files",
     "estimators": "hostile inputs of estimators",
     "interrupts": "interrupted fits and killed writers",
+    "containers": "damaged and forged containers of model files",
+    "parameters": "odd values of parameters",
 }
 
 
@@ -43,6 +45,13 @@ def _spell_cases(name: str, result: dict[str, Any]) -> str:
     if kinds := result.get("kinds"):
         cases += f", and {min(kinds.values()):,} of each of {len(kinds)} kinds of model"
     return f"| {_CASES[name]}{sanitizers} | {cases} | faults: {bad} | {_spell_commits(result)} |"
+
+
+def _spell_requests(result: dict[str, Any]) -> str:
+    total = result["total"]
+    bad = ", ".join(f"{fault} {total[fault]}" for fault in _FAULTS if total.get(fault)) or "none"
+    cases = f"{sum(total.values()):,} requests and connections of {len(result['subjects'])} kinds"
+    return f"| requests to the service | {cases} | faults: {bad} | {_spell_commits(result)} |"
 
 
 def _spell_latency(result: dict[str, Any]) -> str:
@@ -76,6 +85,7 @@ def render_page(text: str, folder: Path = RESULTS) -> str:
     results = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     rows = ["| what | tried | found | commit |", "|---|---|---|---|"]
     rows += [_spell_cases(name, results[name]) for name in _CASES if name in results]
+    rows += [_spell_requests(results["serve"])] if "serve" in results else []
     rows += [_spell_latency(results["latency"])] if "latency" in results else []
     rows += [_spell_races(results["races"])] if "races" in results else []
     rows += _spell_cost(results["cost"]) if "cost" in results else []

@@ -7,7 +7,7 @@ import numpy as np
 import sklearn
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from mercer._base.parameter import Integer, Nothing, Rule
+from mercer._base.parameter import Integer, Nothing, Rule, describe_value
 from mercer._source import Source, open_source
 from mercer.errors import ParameterError
 
@@ -125,6 +125,16 @@ def scorer_of(estimator: Any, default: str) -> Any:
     if sklearn.get_config()["enable_metadata_routing"]:
         return scorer.set_score_request(sample_weight=True)
     return scorer
+
+
+def read_score(subject: str, parameter: str, value: Any) -> float:
+    """Return what a scoring function of the user's gave as a float; raise ParameterError if it is no number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"{subject}: {parameter} must return one number; got {describe_value(value)}. Return the score."
+        ) from error
 
 
 def of_rows(parameters: dict[str, Any], rows: np.ndarray, n_rows: int) -> dict[str, Any]:

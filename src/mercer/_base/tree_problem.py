@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.guard import are_ordinary, note_extreme
 from mercer._base.opening import check_place
+from mercer._base.parameter import describe_value
 from mercer._base.validation import (
     FLOATS,
     accept_rows,
@@ -30,7 +31,7 @@ from mercer._solver.tree.growth import Rules
 from mercer._solver.tree.target import make_class_target, make_value_target
 from mercer._source import Source, open_source, place_of
 from mercer._types import Array, Rows
-from mercer.errors import DataError, ModelFileError, UnsupportedError
+from mercer.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +196,11 @@ def _compute_class_factor(estimator: Any, y: Array, labels: Array, weight: Array
     wish = estimator.class_weight
     if wish is None or wish == "balanced_subsample":
         return None
+    if isinstance(wish, list) and not all(isinstance(one, dict) for one in wish):
+        raise ParameterError(
+            f"{type(estimator).__name__}: class_weight must be a dictionary, or a list of one for each output; got "
+            f"{describe_value(wish)}."
+        )
     if wish != "balanced":
         return compute_sample_weight(wish, y)
     return balance_classes(labels, weight)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mercer._native.space import points
+from mercer._solver.neighbours.metric import check_function, explain_arguments, measure_pairs
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
@@ -75,13 +76,13 @@ def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dic
 
 def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[str, Any]) -> Array:
     """Return the distances from the rows of `X` to those of `Y`, (n, m), by a metric's name or by a function."""
-    from sklearn.metrics import pairwise_distances
-
     name = _SCIPY_NAMES.get(metric, metric) if isinstance(metric, str) else metric
     if name in _SKLEARN_NAMES:
-        return np.ascontiguousarray(pairwise_distances(X, Y, metric=name, **options), dtype=np.float64)
+        return np.ascontiguousarray(measure_pairs(X, Y, name, options), dtype=np.float64)
+    check_function(name, X, Y, options)
     try:
-        return cdist(X, Y, name, **options)
+        with explain_arguments(metric, options):
+            return cdist(X, Y, name, **options)
     except ValueError as error:
         # SciPy says "Unknown" for a name that it does not know; its other errors concern the options.
         if "nknown" not in str(error):

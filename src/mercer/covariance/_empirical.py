@@ -320,7 +320,9 @@ class EmpiricalCovariance(CovarianceEstimator):
         doc="What is subtracted from the number of rows (or the sum of their weights) in the divisor: 0 is maximum "
         "likelihood, 1 the unbiased estimate.",
     )
-    ridge: float = parameter(Real(0), default=0.0, doc="Added to the diagonal, so that the covariance can be inverted.")
+    ridge: float = parameter(
+        Real(0, math.inf, "left"), default=0.0, doc="Added to the diagonal, so that the covariance can be inverted."
+    )
 
     _check_exceptions: ClassVar[dict[str, str]] = {
         "check_array_api_input": "the check has fewer rows than columns: no inverse to score by, and the error says so"

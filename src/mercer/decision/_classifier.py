@@ -84,7 +84,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         "share of the true class in the training rows, which maximises balanced accuracy.",
     )
     actions: Any = parameter(
-        Array("anything") | Nothing(),
+        Array("entries") | Nothing(),
         default=None,
         doc="Names of the actions, which ``predict`` returns; None names them after the classes where there are as "
         "many, else 0, 1, 2...",

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
-from mercer._base.parameter import attribute
+from mercer._base.parameter import Real, attribute
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
 
@@ -80,7 +80,7 @@ class GaussianClasses(ClassModel):
     def _check_weighted_classes(self, wish: Any, known: Any, partial: bool) -> None:
         """Raise if a factor is negative, or belongs to no class of the rows."""
         name = type(self).__name__
-        if any(not float(factor) >= 0 for factor in wish.values()):
+        if not all(Real(0).accepts(factor) for factor in wish.values()):
             raise ParameterError(f"{name}: class_weight must hold non-negative numbers; got {wish!r}.")
         unknown = [label for label in wish if label not in known.tolist()]
         if unknown and not partial:

@@ -98,7 +98,7 @@ class _ModelAveraging(Estimator):
                 f"{name}: estimators must be a list of pairs of a name and an estimator, not empty; got {members!r}."
             )
         for label, member in members:
-            if not self._fits_in(member):
+            if not hasattr(member, "fit") or not self._fits_in(member):
                 raise ParameterError(f"{name}: {label!r} must be {self._wanted}; got {type(member).__name__}.")
         return members
 

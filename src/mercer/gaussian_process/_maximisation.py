@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.parameter import describe_value
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.gaussian_process._covariance import find_scale
 from mercer.gaussian_process._evidence import Evidence, Measurement
 from mercer.gaussian_process._trust_region import (
@@ -214,7 +215,15 @@ def _run_optimizer(
         value, slope = evidence.evaluate(kernel.with_theta(theta), eval_gradient, threads)
         return (-value, -slope) if eval_gradient else -value
 
-    theta = np.asarray(optimizer(objective, start, bounds=kernel.bounds)[0], dtype=np.float64)
+    found = optimizer(objective, start, bounds=kernel.bounds)
+    try:
+        theta = np.asarray(found[0], dtype=np.float64)
+    except (TypeError, ValueError, IndexError, KeyError):
+        theta = np.empty(0)
+    if theta.shape != start.shape or not np.isfinite(theta).all():
+        raise ParameterError(
+            f"optimizer must return theta of shape {start.shape} and the value there; got {describe_value(found)}."
+        )
     return theta, evidence.measure(kernel.with_theta(theta), threads)
 
 

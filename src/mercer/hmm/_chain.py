@@ -18,7 +18,7 @@ class UnderflowError(Exception):
 
 def count_lanes(n_states: int) -> int:
     """Return the number of states rounded up to a multiple of eight, the lanes of a register."""
-    return -(-n_states // 8) * 8
+    return -(-int(n_states) // 8) * 8
 
 
 def pad_lanes(table: Array, fill: float = 0.0) -> Array:

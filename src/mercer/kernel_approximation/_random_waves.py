@@ -13,6 +13,7 @@ from mercer._base.parameter import Choice, Real, attribute, parameter
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._source import Block, Source
+from mercer._source.memory import require_memory
 from mercer._statistic import Moments
 from mercer._stored import Stored, floats
 from mercer._types import Array
@@ -142,6 +143,9 @@ class RBFSampler(FeatureMap):
             variance = float(np.mean(moments.scatter / moments.weight + (mean - mean.mean()) ** 2))
             gamma = 1.0 / (source.n_features * variance) if variance > 0 else 1.0
         generator = np.random.default_rng(seed_sequence(self.random_state))
+        n_bytes = 24.0 * source.n_features * self.n_components
+        purpose = f"the frequencies of {self.n_components} features"
+        require_memory(type(self).__name__, n_bytes, purpose, "lower n_components")
         with np.errstate(over="ignore"):
             weights = self._draw_frequencies(generator, float(gamma), source.n_features).astype(source.host_dtype)
         if not np.isfinite(weights).all():

@@ -32,6 +32,11 @@ class _Whole(Kernel):
                 f"{type(self).__name__}: the kernel of {len(rows)} rows and {len(others)} others must have shape "
                 f"{tile.shape}; got shape {values.shape}. Return k(x, y) of all pairs."
             )
+        if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+            raise DataError(
+                f"{type(self).__name__}: the values of the kernel must be finite numbers; got an array of "
+                f"{values.dtype.name} with other entries. Return a number for each pair."
+            )
         tile[...] = values
         return tile
 
@@ -54,6 +59,13 @@ class Callable(_Whole):
         from sklearn.metrics.pairwise import pairwise_kernels
 
         if self.pairs:
+            first, second = (rows[:1] if hasattr(rows, "toarray") else rows[0] for rows in (X, Y))
+            value = np.asarray(self.function(first, second, **self.parameters))
+            if value.ndim or value.dtype.kind not in "biuf":
+                raise DataError(
+                    f"Callable: a kernel of two rows must return one real number; got {value.dtype.name} of shape "
+                    f"{value.shape}. Return k(x, y)."
+                )
             return pairwise_kernels(X, Y, metric=self.function, **self.parameters)
         return self.function(X, Y, **self.parameters)
 

@@ -70,7 +70,7 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     """
 
     quantile: float = parameter(Real(0, 1, "neither"), default=0.5, doc="Which quantile; 0.5 is the median.")
-    alpha: float = parameter(Real(0), default=1.0, doc="Strength of the l1 penalty.")
+    alpha: float = parameter(Real(0, closed="left"), default=1.0, doc="Strength of the l1 penalty.")
     fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
     solver: str = parameter(
         Choice("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"),

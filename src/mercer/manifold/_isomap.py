@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Text, parameter
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Text, parameter
 from mercer._native.nearest import shortest_paths
 from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
@@ -28,7 +28,6 @@ from mercer.manifold._neighbour_graph import (
     is_euclidean,
     make_graph,
 )
-from mercer.manifold._scaling.classical import Parameters
 from mercer.neighbors import NearestNeighbors
 
 STATEMENT = (
@@ -114,7 +113,7 @@ class Isomap(EigenMap):
     )
     p: float = parameter(Real(1), default=2, doc="Of Minkowski's metric.")
     metric_params: dict[str, Any] | None = parameter(
-        Parameters() | Nothing(), default=None, doc="Further arguments of the metric."
+        Options() | Nothing(), default=None, doc="Further arguments of the metric."
     )
 
     _stored: ClassVar[dict[str, Stored]] = {

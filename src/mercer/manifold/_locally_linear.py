@@ -31,7 +31,12 @@ def find_weights(queries: Array, rows: Array, indices: Array, reg: float) -> Arr
     traces = np.trace(G, axis1=1, axis2=2)
     k = indices.shape[1]
     G[:, np.arange(k), np.arange(k)] += np.where(traces > 0, reg * traces, reg)[:, None]
-    weights = np.linalg.solve(G, np.ones((len(queries), k, 1)))[:, :, 0]
+    try:
+        weights = np.linalg.solve(G, np.ones((len(queries), k, 1)))[:, :, 0]
+    except np.linalg.LinAlgError as error:
+        raise ParameterError(
+            f"reg must be large enough for more neighbours than columns, or equal ones; got {reg:g}. Raise reg."
+        ) from error
     return weights / weights.sum(axis=1, keepdims=True)
 
 

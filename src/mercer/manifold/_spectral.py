@@ -154,7 +154,7 @@ class SpectralEmbedding(EigenMap):
         """Return the affinities, and what was chosen for them."""
         n = rows.shape[0]
         if callable(self.affinity):
-            return np.asarray(self.affinity(rows)), {}
+            return _read_affinities("SpectralEmbedding", self.affinity(rows), n), {}
         if self.affinity == "precomputed":
             return _check_affinities("SpectralEmbedding", rows), {}
         if self.affinity == "rbf":
@@ -242,6 +242,17 @@ def _link(indices: Array, n: int, *, own: bool) -> csr_array:
     graph = csr_array((np.full(n * k, 0.5), columns.ravel(), np.arange(0, n * k + 1, k, dtype=np.int32)), shape=(n, n))
     # The sum of two matrices has its places in order and no place twice.
     return csr_array(graph + graph.T)
+
+
+def _read_affinities(subject: str, given: Any, n: int) -> Rows:
+    """Return what a function of the user's gave as affinities of all pairs of `n` rows."""
+    A = given if is_sparse_matrix(given) else np.asarray(given)
+    if A.shape != (n, n) or A.dtype.kind not in "biuf":
+        raise DataError(
+            f"{subject}: affinity must return numbers of shape {(n, n)}, one for each pair of rows; got "
+            f"{A.dtype.name} of shape {A.shape}. Return their similarities."
+        )
+    return A
 
 
 def _check_affinities(subject: str, A: Rows) -> Rows:

@@ -71,7 +71,7 @@ class CategoricalNB(DiscreteNB):
 
     alpha: float = parameter(Real(0), default=1.0, doc="Pseudo-count of each category.")
     min_categories: Any = parameter(
-        Integer(1) | ArrayRule("anything") | Nothing(),  # _sizes says what shape and type it must have
+        Integer(1) | ArrayRule("entries") | Nothing(),  # _sizes says what shape and type it must have
         default=None,
         after="class_prior",
         doc="How many categories a column has at least, or each column; None means as many as the rows have.",

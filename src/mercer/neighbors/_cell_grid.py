@@ -57,7 +57,7 @@ class GridPlan:
     @classmethod
     def of(cls, tree: RowTree, bandwidth: Array, rtol: float) -> "GridPlan":
         """Return the lattice for a relative error of `rtol` wherever the sum is a millionth of the weight in reach."""
-        wanted, d = max(1e-6 * rtol, 1e-15), len(bandwidth)
+        wanted, d = min(max(1e-6 * rtol, 1e-15), 0.5), len(bandwidth)
         p = next((p for p in range(2, 24) if interpolation_error(p, d) <= wanted), 24)
         sides = (tree.upper[0] - tree.lower[0]) / bandwidth
         # Rows very many bandwidths apart would have more cells than can be counted; `size` shows it.

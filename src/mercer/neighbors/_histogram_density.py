@@ -100,7 +100,9 @@ class HistogramDensity(Estimator):
         default="uniform",
         doc="Whether the bins of a column have equal widths, or equal weights.",
     )
-    smoothing: float = parameter(Real(0), default=0.0, doc="Added to the weight of every cell, the empty ones too.")
+    smoothing: float = parameter(
+        Real(0, math.inf, "left"), default=0.0, doc="Added to the weight of every cell, the empty ones too."
+    )
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")

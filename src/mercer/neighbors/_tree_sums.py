@@ -10,6 +10,7 @@ from sklearn.metrics import DistanceMetric
 
 from mercer._native.space import density_sums
 from mercer._solver.neighbours import nearest_rows
+from mercer._solver.neighbours.metric import explain_arguments
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.neighbors._profile import PROFILES, value
@@ -211,7 +212,8 @@ class PairSums:
         return self._log_sums(self.tree.data[rows].astype(np.float64, copy=False), log_others)
 
     def _log_sums(self, points: Array, logarithms: Any) -> Array:
-        metric = DistanceMetric.get_metric(self.metric, **self.metric_params)
+        with explain_arguments(self.metric, self.metric_params):
+            metric = DistanceMetric.get_metric(self.metric, **self.metric_params)
         rows = self.tree.data.astype(np.float64, copy=False)
         out, step = np.empty(len(points)), max(1, _PAIRS // len(rows))
 

@@ -85,7 +85,7 @@ class SplineBasis(Basis):
         return super()._fitted(state) | {"knots_": state.shift}
 
     def _make_expansion(self, state: BasisState) -> "_Splines":
-        return _Splines(state.shift, self.degree, self.extrapolation == "continue")
+        return _Splines(state.shift, int(self.degree), self.extrapolation == "continue")
 
     def _check_structure(self) -> None:
         if "knots_" in vars(self) and len(self.knots_) != self.n_knots:

@@ -188,8 +188,10 @@ class TableEncoder(Basis):
         """Return the kind of each column: as given, as `found` in its texts, or by its type."""
         given = {self._find_name(columns, key): kind for key, kind in self._list_chosen().items()}
         for name, kind in given.items():
-            written = kind.startswith("date %") or kind.removeprefix("number ") in FORMS
-            if kind not in _KINDS and not written:
+            known = isinstance(kind, str) and (
+                kind in _KINDS or kind.startswith("date %") or kind.removeprefix("number ") in FORMS
+            )
+            if not known:
                 raise DataError(f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}.")
         kinds = found | given
         return {name: kinds.get(name) or columns.kind(index) for index, name in enumerate(columns.names)}

@@ -46,7 +46,7 @@ class WordPresence(Declared, TransformerMixin, BaseEstimator):
     """
 
     vocabulary: Any = parameter(
-        ArrayRule("anything") | Nothing(),
+        ArrayRule("entries") | Nothing(),
         default=None,
         doc="The words, in the order of the columns; None means the words of the training messages, sorted.",
     )

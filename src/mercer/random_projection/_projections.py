@@ -405,6 +405,7 @@ def _draw_places(random: np.random.Generator, count: int, density: float) -> np.
     while last < count:
         # A tenth more than are expected, so that mostly one draw is enough.
         expected = int((count - last) * density * 1.1) + 16
-        more = last + np.cumsum(random.geometric(density, expected))
+        # A share that hardly ever succeeds has steps as long as integers go: their sums would overflow.
+        more = last + np.cumsum(np.minimum(random.geometric(density, expected), count + 1))
         places, last = np.concatenate([places, more]), int(more[-1])
     return places[places < count]

@@ -277,7 +277,12 @@ def _open_function(machine: Any, X: Any, y: Any, sample_weight: Any, targets: st
 def call_kernel(machine: Any, X: Any, others: Any) -> Array:
     """Return the values of the user's kernel function between `X` and `others`, checked to be finite and complete."""
     values = machine.kernel(X, others)
-    values = values.toarray() if is_sparse_matrix(values) else values
+    values = np.asarray(values.toarray() if is_sparse_matrix(values) else values)
+    if values.dtype.kind not in "biuf":
+        raise DataError(
+            f"{type(machine).__name__}: the kernel function must return numbers; got {values.dtype.name} of shape "
+            f"{values.shape}. Return k(x, y) of all pairs."
+        )
     values = check_array(values, dtype=np.float64, order="C", input_name="the kernel's values", estimator=machine)
     # k(x, y) for every row of X and every row seen in fit.
     wanted = (_count_rows(X), _count_rows(others))

@@ -1,5 +1,6 @@
 """Multiway decision trees: ID3 and C4.5, with a branch for each category."""
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,7 +83,7 @@ def _mark_columns(estimator: Any, X: Any, columns: list[Array]) -> list[bool]:
         return [bool(mark) for mark in given]
     for name in given:
         index = names.index(name) if isinstance(name, str) and name in names else name
-        if isinstance(index, str) or not -len(columns) <= index < len(columns):
+        if not isinstance(index, Integral) or not -len(columns) <= index < len(columns):
             raise ParameterError(
                 f"{type(estimator).__name__}: categorical_features must name columns of X; got {name!r} for "
                 f"{len(columns)} columns."
@@ -180,7 +181,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         Boolean(), default=False, doc="Whether columns are compared by gain ratio (C4.5) instead of gain (ID3)."
     )
     categorical_features: Any = parameter(
-        Choice("from_dtype") | ArrayRule("anything") | Nothing(),
+        Choice("from_dtype") | ArrayRule("entries") | Nothing(),
         default="from_dtype",
         doc="Which columns hold categories: those of a frame that are not of numbers; or names, numbers or a mask "
         "of columns; None: those that are not of numbers, too.",

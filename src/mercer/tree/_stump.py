@@ -13,6 +13,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.stump_search import Stump, describe_stump, sort_columns
+from mercer._source.memory import require_memory
 from mercer._stored import Stored, flags, floats, integers, part, size
 
 
@@ -188,7 +189,12 @@ class DecisionStump(ClassifierMixin, Estimator):
     def feature_importances_(self) -> np.ndarray:
         """One for the column that is split, zero for others."""
         check_is_fitted(self)
-        return (np.arange(self.n_features_in_) == self.feature_).astype(np.float64)
+        n_bytes, purpose = 8 * self.n_features_in_, f"the importances of {self.n_features_in_} columns"
+        require_memory(type(self).__name__, n_bytes, purpose, "read feature_, the only column with an importance")
+        importances = np.zeros(self.n_features_in_)
+        if self.feature_ >= 0:
+            importances[self.feature_] = 1.0
+        return importances
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

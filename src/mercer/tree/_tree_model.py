@@ -80,13 +80,13 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         "is kept.",
     )
     monotonic_cst: Any = parameter(
-        ArrayRule("anything") | Nothing(),
+        ArrayRule("entries") | Nothing(),
         default=None,
         doc="For each feature 1 if the probability of the second class must rise with it, -1 if it must fall, 0 if "
         "free.",
     )
     categorical_features: Any = parameter(
-        ArrayRule("anything") | Choice("from_dtype") | Nothing(),
+        ArrayRule("entries") | Choice("from_dtype") | Nothing(),
         default=None,
         doc="The columns that hold categories, by index, mask or name, or those of a frame that have such a type.",
     )

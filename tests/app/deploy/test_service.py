@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -93,6 +94,12 @@ def test_an_explanation_adds_up(address):
         ("/predict", {"rows": [{"heat": "0x10", "load": 1, "site": "x", "day": None}]}, 422, "row 1: `heat` must be"),
         ("/predict", {"rows": [{"heat": 1, "load": 1, "site": "x", "day": "9999-99-99"}]}, 422, "`day` must be a date"),
         ("/predict", {"rows": [{"heat": 10**1000, "load": 1, "site": "x", "day": None}]}, 422, "or null; got int"),
+        (
+            "/predict",
+            {"rows": [{"heat": 1, "load": 1, "site": "x", "day": None}], "coverage": 10**1000},
+            422,
+            "`coverage` must be a number",
+        ),
         ("/predict", {"rows": [{"heat": 1, "load": 1, "site": "\ud800", "day": None}]}, 422, "`site` must be"),
         ("/predict", b'{"rows": [{"heat": NaN, "load": 1, "site": "x", "day": null}]}', 400, "no JSON"),
         ("/predict", b'{"rows": ' + b"[" * 5000, 413, "5001 opening brackets"),
@@ -111,6 +118,14 @@ def test_wrong_requests_are_refused_and_the_service_goes_on(address, path, conte
     assert got == status
     assert words in answer["error"]
     assert _ask(address, "GET", "/health")[0] == 200
+
+
+def test_numbers_that_overflow_leave_no_lines_in_the_log(address):
+    row = {"heat": 1e308, "load": -1e308, "site": "x", "day": "1677-01-01"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert _ask(address, "POST", "/predict", {"rows": [row]})[0] in (200, 422)
+    assert not [str(one.message) for one in caught]
 
 
 def test_many_clients_at_once_get_their_own_answers(address):

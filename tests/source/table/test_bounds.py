@@ -5,7 +5,9 @@ import sqlite3
 import zipfile
 
 import openpyxl
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from mercer._source.table import bounds, read_blocks, read_table
 from mercer.errors import DataError
@@ -65,6 +67,44 @@ def test_many_cells_of_few_bytes_are_refused(tmp_path):
         read_table(path, max_unpacked="10 MB")
 
 
+def rewrite(path, name, content):
+    """Replace or add a member of a workbook."""
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()} | {name: content}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+
+
+@pytest.mark.parametrize(
+    ("member", "content", "words"),
+    [
+        ("xl/worksheets/sheet1.xml", SHEET % (b"<row/>" * 100_000), "the 100000 rows of a sheet"),
+        ("xl/styles.xml", b"<styleSheet><cellXfs>" + b"<xf/>" * 50_000, r"the \d+ elements of xl/styles\.xml"),
+        ("xl/sharedStrings.xml", b"<sst>" + b"<si><t>a</t></si>" * 100_000, r"elements of xl/sharedStrings\.xml"),
+    ],
+    ids=["rows", "styles", "texts"],
+)
+def test_what_a_workbook_holds_beside_cells_is_counted(tmp_path, member, content, words):
+    """5 million empty formats took 3.1 GB from a file of 41 KB, 8 million empty rows 1.3 GB from 75 KB."""
+    path = workbook(tmp_path, {"A1": "a", "A2": 1})
+    rewrite(path, member, content)
+    with pytest.raises(DataError, match=words + r" take at least 0\.\d+ GB in memory"):
+        read_table(path, max_unpacked="10 MB")
+
+
+def test_repeated_values_of_parquet_are_counted_while_they_unpack(tmp_path):
+    """Texts that repeat take next to nothing in the file: 4 GB came from 0.2 MB."""
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pyarrow.table({"a": pyarrow.array(["x" * 1000] * 50_000)}), path)
+    assert path.stat().st_size < 10_000
+    assert len(read_table(path).frame) == 50_000
+    with pytest.raises(DataError, match=r"\d+ rows or more take at least 0\.\d+ GB in memory, from a file of"):
+        read_table(path, max_unpacked="10 MB")
+    with pytest.raises(DataError, match="rows or more take at least"):
+        read_table(tmp_path, max_unpacked="10 MB")
+
+
 def test_packed_text_is_counted_while_it_unpacks(tmp_path):
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(gzip.compress(b"a\n" + b"0\n" * 500_000))
@@ -84,6 +124,18 @@ def test_a_view_without_end_is_stopped(tmp_path, monkeypatch):
         list(read_blocks(path, query="endless"))
     with pytest.raises(DataError, match=r"\d+ rows of 2 columns and more to come take at least"):
         read_table(path, query="endless", max_unpacked="5 MB")
+
+
+def test_long_texts_that_a_view_makes_are_counted(tmp_path):
+    """A view of 2 000 texts of 2 MB took 7 GB from a file of 4 KB, and one value of 900 MB 4.5 GB."""
+    path = database(tmp_path, "SELECT hex(zeroblob(50000)) AS t FROM n LIMIT 1000")
+    with pytest.raises(DataError, match=r"\d+ rows of 1 columns and more to come take at least 0\.0\d+ GB"):
+        read_table(path, query="endless", max_unpacked="10 MB")
+    with pytest.raises(DataError, match=r"\d+ rows of 1 columns and more to come take at least 0\.0\d+ GB"):
+        list(read_blocks(path, query="endless", max_unpacked="10 MB"))
+    (tmp_path / "rows.db").unlink()
+    with pytest.raises(DataError, match="too big"):
+        read_table(database(tmp_path, "SELECT zeroblob(900000000) AS t FROM n LIMIT 1"), query="endless")
 
 
 def test_a_view_that_gives_no_row_is_stopped(tmp_path, monkeypatch):

@@ -109,7 +109,7 @@ def _change_header(forgery: Forgery, leaves: list[tuple[Any, ...]], random: np.r
         paths = [one for one in leaves if one[-1] != "index" and _is_copy(_find(model, one), before)]
     value = _choose_value(path, before, len(forgery.arrays), random)
     for one in paths:
-        forgery.header = {**forgery.header, "model": _replace(forgery.header["model"], one, value)}
+        forgery.header = {**forgery.header, "model": replace_leaf(forgery.header["model"], one, value)}
     place = ".".join(str(key) for key in path) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     return f"without {place}" if value is _NOTHING else f"{place} = {value!r}"
 
@@ -146,7 +146,7 @@ def _find(node: Any, path: tuple[Any, ...]) -> Any:
     return node
 
 
-def _replace(node: Any, path: tuple[Any, ...], value: Any) -> Any:
+def replace_leaf(node: Any, path: tuple[Any, ...], value: Any) -> Any:
     """Return a copy of a node with another value at a path; what lies beside the path is shared."""
     if not path:
         return value
@@ -155,7 +155,7 @@ def _replace(node: Any, path: tuple[Any, ...], value: Any) -> Any:
         if len(path) == 1 and value is _NOTHING:
             del other[path[0]]
         else:
-            other[path[0]] = _replace(node[path[0]], path[1:], value)
+            other[path[0]] = replace_leaf(node[path[0]], path[1:], value)
     except (KeyError, IndexError, TypeError):
         return node
     return other

@@ -22,9 +22,9 @@ METHODS = (
 )
 
 
-def try_file(path: Path, X: np.ndarray) -> str:
+def try_file(path: Path, X: np.ndarray, mapped: bool = False) -> str:
     """Return ``refused``, ``answered``, ``sentence`` (an error of mercer) or ``raw: ...`` (any other error)."""
-    return _try(lambda: mercer.load(path), X, (*METHODS, "__repr__"))
+    return _try(lambda: mercer.load(path, mmap_mode="r" if mapped else None), X, (*METHODS, "__repr__"))
 
 
 def try_forgery(forgery: Forgery, X: np.ndarray, methods: Sequence[str]) -> str:
@@ -69,8 +69,11 @@ def _try(load: Callable[[], Any], X: np.ndarray, methods: Sequence[str]) -> str:
         warnings.simplefilter("ignore")
         try:
             model = load()
-        except ModelFileError:
-            return "refused"
+        except ModelFileError as error:
+            # Memory that was taken before a check could refuse the file.
+            return "raw: load: MemoryError" if "MemoryError" in str(error) else "refused"
+        except Exception as error:
+            return f"raw: load: {type(error).__name__}: {str(error)[:120]}"
         _UNRAISED.clear()
         outcomes = [_ask(model, name, X) for name in methods if hasattr(model, name)]
         outcomes += [f"raw: unraised: {words}" for words in _UNRAISED]

@@ -1,6 +1,7 @@
 """Run a fit: explain its raw errors, and warn once of what its arithmetic says and of units that decide it."""
 
 import inspect
+import math
 import warnings
 from contextvars import ContextVar, Token
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.inputs import NOTED, describe_extremes, is_finite
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 
 # Rows that are looked at, evenly spaced: they tell orders of magnitude, in some 10 us.
 _ROWS = 64
@@ -33,6 +34,11 @@ _METHODS = ("predict", "predict_proba", "decision_function", "transform", "score
 _LOGARITHMS = ("decision_function", "score_samples")
 # Rows that are asked about: enough for every column to have values of both signs.
 _SAMPLE_ROWS = 4
+# Parameters beyond these sizes may overflow where they meet the rows, also in native code, which counts nothing.
+_SMALL = 1e-30
+_LARGE = 1e30
+# What operations say that overflow, divide by zero, or find no decomposition.
+_ARITHMETIC = (ArithmeticError, np.linalg.LinAlgError)
 
 
 def warn_of_units(estimator: Any, X: Any, y: Any) -> None:
@@ -180,8 +186,14 @@ class FitGuard:
             explained = None if inputs is None else explain_error(estimator, error, *inputs, extreme=extreme)
             if explained is not None:
                 raise explained from error
+            if isinstance(error, _ARITHMETIC) and (parameters := find_extreme_parameters(estimator)):
+                raise ParameterError(
+                    f"{name}: the computation overflows or divides by zero with {' and '.join(parameters)}. Choose "
+                    f"values nearer to the defaults."
+                ) from error
         elif error is None:
-            if extreme:
+            # Rows and parameters of ordinary size may overflow in a power, and extreme ones where nothing is counted.
+            if extreme or (outermost and ("overflow" in self._met or find_extreme_parameters(estimator))):
                 _check_fitted(estimator, *(_find_inputs(fit, estimator, args, kwargs) or (None, None, None)))
             if outermost:
                 warn_of_units(
@@ -217,12 +229,23 @@ def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:
     if broken is None and (method := _find_infinite_answer(estimator)) is not None:
         broken = f"{method} of ordinary rows"
     if broken is not None:
-        phrases = describe_extremes(X=X, y=y, sample_weight=weight)
+        phrases = [*describe_extremes(X=X, y=y, sample_weight=weight), *find_extreme_parameters(estimator)]
         because = f": {' and '.join(phrases)}" if phrases else ""
         raise DataError(
             f"{type(estimator).__name__}: the fit overflowed, and {broken} is not finite{because}. Scale the columns "
-            f"of X, for example with StandardScaler, and divide y and sample_weight by their largest values."
+            f"of X, for example with StandardScaler, divide y and sample_weight by their largest values, and choose "
+            f"parameters nearer to their defaults."
         )
+
+
+def find_extreme_parameters(estimator: Any) -> list[str]:
+    """Return the parameters that are extremely large or small, with their values."""
+    return [
+        f"{name}={value:g}"
+        for name, value in vars(estimator).items()
+        if type(value) is float and value and not _SMALL <= abs(value) <= _LARGE and math.isfinite(value)
+        if name[-1] != "_" and name[0] != "_"
+    ]
 
 
 def _find_infinite_number(estimator: Any) -> str | None:

@@ -20,6 +20,7 @@ from mercer._base.parameter.rules import (
     Text,
     are_plain_values,
     check_parameters,
+    describe_value,
 )
 
 __all__ = [
@@ -43,5 +44,6 @@ __all__ = [
     "are_plain_values",
     "attribute",
     "check_parameters",
+    "describe_value",
     "parameter",
 ]

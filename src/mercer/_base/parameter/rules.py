@@ -23,6 +23,11 @@ METRICS = (
 
 # Native code counts in 64 bits; larger integers would end in errors of Python's conversion, far from the parameter.
 _MOST = 2**63 - 1
+# Squares of smaller and larger numbers vanish and overflow, and formulas square tolerances, widths and penalties.
+_LEAST = 1e-150
+_LARGEST = 1e150
+# scikit-learn's splits and NumPy's older generators take no larger seed.
+_LARGEST_SEED = 2**32 - 1
 # Characters of a refused value that an error shows, and levels of what is in each other: a value that holds itself, or
 # shares its parts, has no end.
 _SHOWN = 500
@@ -78,7 +83,7 @@ class Integer(Rule):
 
 @dataclass(frozen=True)
 class Real(Rule):
-    """A number in a range; `closed` says which ends belong to it. NaN never does."""
+    """A number in a range; `closed` says which ends belong to it. NaN and numbers without a square never do."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -93,12 +98,14 @@ class Real(Rule):
         if kind is not float:
             # Decimals and fractions do not mix with arrays; no code takes doubles that are longer than Python's.
             known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+            # NumPy makes objects of integers beyond 64 bits, not numbers.
+            if isinstance(value, int) and abs(value) > _MOST:
+                return False
             if not known or (isinstance(value, np.longdouble) and kind is not np.float64):
                 return False
-            try:
-                value = float(value)
-            except OverflowError:
-                return False
+            value = float(value)
+        if _has_no_square(value):
+            return False
         if self.low < value < self.high:
             return True
         above = value > self.low or (value == self.low and self.closed in ("both", "left"))
@@ -170,24 +177,39 @@ class Array(Rule):
 
     Parameters
     ----------
-    content : {"numbers", "integers", "anything"}
-        What it must hold; "anything" is for names, pairs and whatever else its reader checks.
+    content : {"numbers", "integers", "entries", "anything"}
+        What it must hold; "entries" is for names, pairs and whatever else its reader checks one by one, and "anything"
+        also for lists of unequal lengths.
+    flat : bool, default=False
+        Whether numbers must have one axis.
     """
 
     text = "an array-like"
 
-    def __init__(self, content: str = "numbers") -> None:
+    def __init__(self, content: str = "numbers", *, flat: bool = False) -> None:
         self.content = content
+        self.flat = flat
 
     def accepts(self, value: Any) -> bool:
         plain = isinstance(value, list | tuple | np.ndarray)
         if not plain and not hasattr(value, "__array__") and not hasattr(value, "toarray"):
             return False
-        if isinstance(value, np.ndarray) and value.ndim == 0:
+        # NumPy's numbers can become arrays too, but have no entries.
+        if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
             return False
         # What lies on a device is not fetched.
-        elsewhere = not plain and not isinstance(value, np.generic) and hasattr(value, "device")
-        return self.content == "anything" or elsewhere or self._holds_numbers(value)
+        elsewhere = not plain and hasattr(value, "device")
+        if self.content == "anything" or elsewhere:
+            return True
+        return self._holds_entries(value) if self.content == "entries" else self._holds_numbers(value)
+
+    def _holds_entries(self, value: Any) -> bool:
+        """Return whether NumPy makes an array with one axis or more of it: ragged lists have no shape."""
+        try:
+            values = np.asarray(value)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return False
+        return bool(values.ndim > 0 and values.dtype.names is None)
 
     def _holds_numbers(self, value: Any) -> bool:
         """Return whether NumPy reads numbers that its usual types hold; ragged lists have no shape."""
@@ -199,6 +221,8 @@ class Array(Rule):
         except (TypeError, ValueError, OverflowError, RecursionError):
             return False
         if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.ndim == 0:
+            return False
+        if self.flat and values.ndim != 1:
             return False
         if self.content == "numbers":
             return values.size > 0
@@ -262,15 +286,15 @@ class Instance(Rule):
 class Seed(Rule):
     """What ``random_state`` may be."""
 
-    text = "None, a non-negative integer, a numpy RandomState or a numpy Generator"
+    text = "None, a non-negative integer of 32 bits, a numpy RandomState or a numpy Generator"
 
     def accepts(self, value: Any) -> bool:
         if value is None or isinstance(value, np.random.RandomState | np.random.Generator):
             return True
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+        return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= _LARGEST_SEED
 
     def list_refused(self) -> Iterator[Any]:
-        yield from ("seed", -1, 1.5)
+        yield from ("seed", -1, 1.5, _LARGEST_SEED + 1)
 
 
 class _Either(Rule):
@@ -300,18 +324,26 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
     """Raise ``ParameterError`` for the first value that breaks its rule."""
     for name, rule in rules.items():
         if not rule.accepts(values[name]):
-            raise ParameterError(f"{subject}: {name} must be {rule.text}; got {_describe(values[name])}.")
+            raise ParameterError(f"{subject}: {name} must be {rule.text}; got {describe_value(values[name])}.")
 
 
-def _describe(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Return a value as an error shows it: its start where it is long, and why a number or a list is none here."""
     if isinstance(value, int) and abs(value) > _MOST:
         return f"an integer of {value.bit_length()} bits, where 63 are the most"
+    if isinstance(value, float | np.floating) and _has_no_square(float(value)):
+        return f"{value!r}, whose square {'overflows' if abs(value) > 1 else 'vanishes'}"
     try:
         written = _writer.repr(value)
     except (TypeError, ValueError, RecursionError):
         written = f"a {type(value).__name__}"
     return written if len(written) <= _SHOWN else written[:_SHOWN]
+
+
+def _has_no_square(value: float) -> bool:
+    """Return whether a number is too large or too small to be squared; zero, infinity and NaN are not."""
+    size = abs(value)
+    return _LARGEST < size < math.inf or 0.0 < size < _LEAST
 
 
 def _range(low: float, high: float, closed: str) -> str:

@@ -1,8 +1,10 @@
 """Metrics by scikit-learn's names: which trees know them, and their arguments."""
 
 import warnings
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -10,8 +12,10 @@ from sklearn.neighbors import BallTree, KDTree
 
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 
+# With ordinary differences of columns a larger power overflows or vanishes.
+_MOST_POWER = 100.0
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 # Other names of the same metric.
 _SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "p": "minkowski", "infinity": "chebyshev"}
@@ -45,6 +49,11 @@ class Metric:
                 stacklevel=6,
             )
         power = self.arguments.setdefault("p", 2.0 if p is None else p)
+        if not isinstance(power, Real) or not power > 0 or _MOST_POWER < power < np.inf:
+            raise ParameterError(
+                f"metric='minkowski': p must be a number in (0, {_MOST_POWER:g}] or inf; got {power!r}. Larger powers "
+                f"overflow: inf takes the largest difference."
+            )
         names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
         if power in names and "w" not in self.arguments:
             self.name = names[power]
@@ -76,35 +85,55 @@ class Metric:
 
         Euclidean distances are sums of squared differences: d(x, y) equals d(y, x) to the bit, and ties stay ties.
         """
-        from sklearn.metrics import pairwise_distances
-
         # cdist sums squared differences, without the cancellation of expanded squares.
         if self.is_euclidean and not is_sparse_matrix(rows) and not is_sparse_matrix(X):
             return cdist(rows, X)
         rows, X = _narrow(rows), _narrow(X)
         if hasattr(self.name, "pairwise"):
             return np.ascontiguousarray(self.name.pairwise(rows, X), np.float64)
-        if callable(self.name) and rows.shape[0] and X.shape[0]:
-            self._check_function(rows[:1], X[:1])
-        distances = pairwise_distances(rows, X, metric=self.name, n_jobs=1, **self.arguments)
-        return np.ascontiguousarray(distances, np.float64)
-
-    def _check_function(self, row: Rows, other: Rows) -> None:
-        """Raise if a function of two rows does not return one number."""
-        pair, measure = (
-            (row, other) if is_sparse_matrix(row) else (row[0], other[0]),
-            cast(Callable[..., Any], self.name),
-        )
-        value = measure(*pair, **self.arguments)
-        if np.ndim(value) != 0 or not np.isreal(value):
-            raise DataError(
-                f"metric: a function of two rows must return one real number; got {type(value).__name__} of shape "
-                f"{np.shape(value)}. Return their distance."
-            )
+        return np.ascontiguousarray(measure_pairs(rows, X, self.name, self.arguments, n_jobs=1), np.float64)
 
     def tree(self, kind: str, X: Array, leaf_size: int) -> Any:
         """Return scikit-learn's search tree `kind` over `X`."""
-        return TREES[kind](X, leaf_size=leaf_size, metric=self.name, **self.arguments)
+        with explain_arguments(self.given, self.arguments):
+            return TREES[kind](X, leaf_size=leaf_size, metric=self.name, **self.arguments)
+
+
+def measure_pairs(X: Any, Y: Any, metric: Any, arguments: dict[str, Any] | None, **options: Any) -> Array:
+    """Return scikit-learn's distances of all pairs of rows, of `X` alone if `Y` is None, by a checked metric."""
+    from sklearn.metrics import pairwise_distances
+
+    check_function(metric, X, X if Y is None else Y, arguments)
+    with explain_arguments(metric, arguments):
+        return pairwise_distances(X, Y, metric=metric, **options, **(arguments or {}))
+
+
+@contextmanager
+def explain_arguments(metric: Any, arguments: dict[str, Any] | None) -> Iterator[None]:
+    """Name the arguments of a metric where a call fails by their names or types."""
+    try:
+        yield
+    except TypeError as error:
+        # What a function of the user's raises is the user's to see.
+        if not arguments or callable(metric):
+            raise
+        raise ParameterError(
+            f"metric={metric!r}: it does not take the arguments {arguments!r}. See the metric's function in "
+            f"scipy.spatial.distance or sklearn.metrics."
+        ) from error
+
+
+def check_function(metric: Any, X: Rows, Y: Rows, arguments: dict[str, Any] | None) -> None:
+    """Raise if a metric is a function of two rows that does not return one number."""
+    if not callable(metric) or not X.shape[0] or not Y.shape[0]:
+        return
+    pair = (X[:1], Y[:1]) if is_sparse_matrix(X) else (X[0], Y[0])
+    value = metric(*pair, **(arguments or {}))
+    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf" or np.isnan(value):
+        raise DataError(
+            f"metric: a function of two rows must return one real number; got {type(value).__name__} of shape "
+            f"{np.shape(value)}. Return their distance."
+        )
 
 
 def _narrow(rows: Rows) -> Array:

@@ -7,8 +7,9 @@ A file may take as much memory as a packed file may unpack to: 1 GiB, or a hundr
 import re
 import sqlite3
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,10 +21,17 @@ from mercer.errors import DataError
 # Bytes that a cell takes while it is read: a number in Arrow beside its text, an object of Python in a list of rows.
 _TEXT_CELL = 16
 _SHEET_CELL = 128
+_SHEET_ROW = 160
+# Bytes that an element of a workbook's shared texts takes, and one of its other parts, such as a format of cells.
+_TEXT_ELEMENT = 64
+_OTHER_ELEMENT = 640
 _QUERY_CELL = 64
 _CHUNK = 2**20
+# Rows of a database between two looks at what they take: with the longest values a row has some megabytes.
+_ROWS_BETWEEN = 16
 # The tag of a cell in the XML of a sheet, with its place such as r="AB12", which it may lack, and whether it is empty.
 _CELL = re.compile(rb"""<(?:\w+:)?c(?:\s[^>]*?\br=["']([A-Z]{1,3})(\d{1,7})["'][^>]*?|\s[^>]*?|)(/?)>""")
+_ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
 # The most bytes of a tag that goes on in the next chunk, and of the parts of a workbook that list its sheets.
 _LONGEST = 4096
 _MOST_LIST = 2**24
@@ -58,14 +66,28 @@ def check_packed_text(place: Place, dialect: Dialect) -> None:
 def check_sheets(place: Place, sheet: str | None) -> None:
     """Raise if a workbook has too many cells, or the sheet to read does with the gaps up to its last cell.
 
-    Empty cells count as none: programs write them to keep a colour down to the last row.
+    Empty cells count as none: programs write them to keep a colour down to the last row. The other parts are read
+    whole, whatever the sheet is: their elements are counted.
     """
     with place.open() as file, zipfile.ZipFile(file) as archive:
         chosen = _find_sheet(archive, sheet)
         for name in archive.namelist():
-            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                with archive.open(name) as content:
+            with archive.open(name) as content:
+                if name.startswith("xl/worksheets/") and name.endswith(".xml"):
                     _count_cells(place, content, name == chosen)
+                else:
+                    _count_elements(place, content, name)
+
+
+def _count_elements(place: Place, content: Any, name: str) -> None:
+    """Raise if a part of a workbook has too many elements."""
+    n_bytes = _TEXT_ELEMENT if name.lower().endswith("sharedstrings.xml") else _OTHER_ELEMENT
+    n_elements, last = 0, b""
+    while chunk := content.read(_CHUNK):
+        # An element ends with a mark of its own or with an end tag, which are told apart by the sign before or after.
+        n_elements += chunk.count(b"<") - (last + chunk).count(b"</") - (last + chunk).count(b"<?")
+        last = chunk[-1:]
+        _check_bytes(place, n_bytes * n_elements, f"the {n_elements} elements of {name}")
 
 
 def _find_sheet(archive: zipfile.ZipFile, sheet: str | None) -> str | None:
@@ -83,10 +105,11 @@ def _find_sheet(archive: zipfile.ZipFile, sheet: str | None) -> str | None:
 
 def _count_cells(place: Place, content: Any, chosen: bool) -> None:
     """Raise if a sheet has too many cells; for the `chosen` one those in gaps count too."""
-    last_row = last_column = n_cells = 0
+    last_row = last_column = n_cells = n_rows = 0
     rest = b""
     while chunk := content.read(_CHUNK):
         text = rest + chunk
+        n_rows += len(_ROW.findall(text, 0, max(text.rfind(b"<"), len(text) - _LONGEST)))
         # A tag at the end may go on in the next chunk.
         begin = max(text.rfind(b"<"), len(text) - _LONGEST)
         for column, row, empty in _CELL.findall(text, 0, begin):
@@ -97,6 +120,7 @@ def _count_cells(place: Place, content: Any, chosen: bool) -> None:
         count = max(n_cells, last_row * last_column if chosen else 0)
         what = f"the {n_cells} cells of a sheet that ends at row {last_row}, column {last_column}"
         _check_bytes(place, _SHEET_CELL * count, what)
+        _check_bytes(place, _SHEET_ROW * n_rows, f"the {n_rows} rows of a sheet")
 
 
 def _find_column(letters: bytes) -> int:
@@ -107,9 +131,41 @@ def _find_column(letters: bytes) -> int:
     return number
 
 
-def check_query(place: Place, n_rows: int, n_columns: int) -> None:
-    """Raise if the rows that a database gave take too much memory."""
-    _check_bytes(place, _QUERY_CELL * n_rows * n_columns, f"{n_rows} rows of {n_columns} columns and more to come")
+def join_batches(place: Place, schema: Any, batches: Iterable[Any]) -> Any:
+    """Return batches of Arrow as one table; raise once they take too much memory, before the next one is read."""
+    import pyarrow
+
+    kept, n_bytes = [], 0
+    for batch in batches:
+        kept.append(batch)
+        n_bytes += batch.nbytes
+        _check_bytes(place, n_bytes, f"{sum(len(one) for one in kept)} rows or more")
+    return pyarrow.Table.from_batches(kept, schema)
+
+
+class QuerySize:
+    """Counts what the rows that a database gives take in memory, long texts by their length."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._n_rows = self._n_bytes = 0
+
+    def fetch(self, cursor: sqlite3.Cursor, n_rows: int) -> list[tuple[Any, ...]]:
+        """Return the next rows; raise once all take too much memory."""
+        fetched = []
+        for row in islice(cursor, n_rows):
+            fetched.append(row)
+            self._n_rows += 1
+            self._n_bytes += _QUERY_CELL * len(row)
+            self._n_bytes += sum(len(value) for value in row if isinstance(value, str | bytes))
+            if self._n_rows % _ROWS_BETWEEN == 0:
+                self._check(len(row))
+        if fetched:
+            self._check(len(fetched[0]))
+        return fetched
+
+    def _check(self, n_columns: int) -> None:
+        _check_bytes(self._place, self._n_bytes, f"{self._n_rows} rows of {n_columns} columns and more to come")
 
 
 @contextmanager

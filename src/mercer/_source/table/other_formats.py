@@ -5,12 +5,13 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer._source.table.bounds import check_query, check_sheets, limit_work
+from mercer._source.table.bounds import QuerySize, check_sheets, join_batches, limit_work
 from mercer._source.table.format import Place, report_damage
 from mercer._source.table.header import find_header
 from mercer._source.table.table import Notice, quote
@@ -21,6 +22,8 @@ _DEEPEST = 100
 _CHUNK = 2**24
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIGNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+# Bytes of a value that a database computes; one that is stored may be as long as the file.
+_LONGEST_VALUE = 2**24
 # Rows of a sheet among which the column names are looked for.
 _HEAD = 250
 
@@ -49,9 +52,15 @@ def validate_table(table: Any) -> Any:
 
 
 def _read_parquet(place: Place) -> Any:
+    return _read_parquet_file(place, place.origin)
+
+
+def _read_parquet_file(place: Place, origin: Any) -> Any:
+    """Read a Parquet file batch by batch: values that repeat take next to nothing in it."""
     from pyarrow import parquet
 
-    return parquet.ParquetFile(place.origin).read()
+    with parquet.ParquetFile(origin) as file:
+        return join_batches(place, file.schema_arrow, file.iter_batches())
 
 
 def _read_arrow(place: Place) -> Any:
@@ -79,9 +88,9 @@ def list_parquet_files(place: Place) -> list[Path]:
 def _read_folder(place: Place) -> Any:
     """Read all Parquet files of a folder as one table."""
     import pyarrow
-    from pyarrow import parquet
 
-    tables = [parquet.ParquetFile(file).read() for file in list_parquet_files(place)]
+    # The limit is that of each file by its own size.
+    tables = [_read_parquet_file(replace(place, path=file), file) for file in list_parquet_files(place)]
     # The order of the columns must agree too, as the names are compared as lists.
     other = next((index for index, part in enumerate(tables) if part.column_names != tables[0].column_names), None)
     if other is not None:
@@ -202,7 +211,10 @@ def _connect(place: Place) -> Any:
     """Open an SQLite database for reading."""
     if place.path is None:
         raise DataError("standard input: an SQLite database cannot be piped. Give the path of the file.")
-    return closing(sqlite3.connect(f"{place.path.resolve().as_uri()}?mode=ro", uri=True))
+    connection = sqlite3.connect(f"{place.path.resolve().as_uri()}?mode=ro", uri=True)
+    # A view or a column that is computed may make values of any length.
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_LONGEST_VALUE, min(place.size, 2**30)))
+    return closing(connection)
 
 
 def _choose_table(place: Place, connection: Any, query: str | None) -> tuple[str, bool]:
@@ -228,16 +240,19 @@ def _choose_table(place: Place, connection: Any, query: str | None) -> tuple[str
 def _read_sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:
     import pandas
 
-    blocks, n_rows = [], 0
-    for block in read_sqlite_blocks(place, query, 2**17):
+    blocks, size = [], QuerySize(place)
+    for block in _read_blocks(place, query, 2**17, size):
         blocks.append(block)
-        n_rows += len(block)
-        check_query(place, n_rows, len(block.columns))
     return pandas.concat(blocks, ignore_index=True), []
 
 
 def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[Any]:
     """Yield frames of `rows` rows each; at least one, which may be empty."""
+    yield from _read_blocks(place, query, rows, None)
+
+
+def _read_blocks(place: Place, query: str | None, rows: int, size: QuerySize | None) -> Iterator[Any]:
+    """Yield the frames; `size` counts those of the whole table, and without it each frame is counted alone."""
     import pandas
 
     with _connect(place) as connection:
@@ -250,6 +265,6 @@ def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[A
             names = [field[0] for field in cursor.description]
             first = True
             # An empty table yields one frame without rows, so that its columns are known.
-            while (fetched := cursor.fetchmany(rows)) or first:
+            while (fetched := (size or QuerySize(place)).fetch(cursor, rows)) or first:
                 first = False
                 yield pandas.DataFrame(fetched, columns=names)

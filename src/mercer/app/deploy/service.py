@@ -50,7 +50,9 @@ class Service:
         if work is None:
             raise WrongRequestError(HTTPStatus.NOT_FOUND, "there are POST /predict and /explain")
         try:
-            return work(self._parse(body))
+            # Numbers that overflow are refused by what comes out; a line for each would fill the log.
+            with np.errstate(all="ignore"):
+                return work(self._parse(body))
         except MercerError as wrong:
             raise WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, str(wrong)) from wrong
 
@@ -68,7 +70,8 @@ class Service:
         columns = predict_columns(self.model, frame)
         coverage = content.get("coverage")
         if coverage is not None:
-            if self.record is None or isinstance(coverage, bool) or not isinstance(coverage, int | float):
+            is_number = isinstance(coverage, int | float) and not isinstance(coverage, bool) and _is_plain(coverage)
+            if self.record is None or not is_number:
                 raise _refuse("`coverage` must be a number, and the service must be started with the folder of a run")
             columns = widen(columns, self.record, float(coverage))
         with self.lock:

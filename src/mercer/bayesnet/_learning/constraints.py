@@ -1,6 +1,6 @@
 """Constraints on structures: required and forbidden edges, tiers, and the number of parents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,8 +78,9 @@ class Constraints:
 
 def _list_edges(subject: str, parameter: str, edges: Any, place: dict[str, int]) -> list[tuple[int, int]]:
     pairs = []
-    for edge in edges or ():
-        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
+    for edge in () if edges is None else edges:
+        pair = isinstance(edge, Sequence) and not isinstance(edge, str) and len(edge) == 2
+        if not pair or not all(isinstance(name, Hashable) for name in edge):
             raise ParameterError(f"{subject}: {parameter} must be pairs (parent, child) of column names; got {edge!r}.")
         unknown = [name for name in edge if name not in place]
         if unknown:
@@ -95,6 +96,8 @@ def _list_edges(subject: str, parameter: str, edges: Any, place: dict[str, int])
 def _number_tiers(subject: str, tiers: Any, place: dict[str, int]) -> Array:
     level = np.full(len(place), -1)
     for number, tier in enumerate(tiers):
+        if not isinstance(tier, Sequence) or not all(isinstance(name, Hashable) for name in tier):
+            raise ParameterError(f"{subject}: tiers must be lists of column names; got {tier!r}.")
         for name in tier:
             if name not in place or level[place[name]] >= 0:
                 raise ParameterError(

@@ -97,10 +97,10 @@ class BayesNetLearner(Estimator):
     )
     max_parents: int | None = parameter(Integer(0) | Nothing(), default=None, doc="The most parents of a variable.")
     required_edges: Any = parameter(
-        ArrayRule("anything") | Nothing(), default=None, doc="Pairs (parent, child) that must be edges."
+        ArrayRule("entries") | Nothing(), default=None, doc="Pairs (parent, child) that must be edges."
     )
     forbidden_edges: Any = parameter(
-        ArrayRule("anything") | Nothing(), default=None, doc="Pairs (parent, child) that must not be edges."
+        ArrayRule("entries") | Nothing(), default=None, doc="Pairs (parent, child) that must not be edges."
     )
     tiers: Any = parameter(
         ArrayRule("anything") | Nothing(),

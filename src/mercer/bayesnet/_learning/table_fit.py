@@ -1,6 +1,6 @@
 """Tables of a given structure from data: conditional frequencies, Dirichlet priors, and EM for missing values."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -281,7 +281,13 @@ def read_structure(subject: str, structure: Any) -> tuple[dict[str, tuple[str, .
     listed = getattr(structure, "parents", structure)
     if not isinstance(listed, Mapping):
         edges = list(listed)
-        if not all(isinstance(edge, Sequence) and not isinstance(edge, str) and len(edge) == 2 for edge in edges):
+        if not all(
+            isinstance(edge, Sequence)
+            and not isinstance(edge, str)
+            and len(edge) == 2
+            and all(isinstance(name, Hashable) for name in edge)
+            for edge in edges
+        ):
             raise DataError(
                 f"{subject}: structure must be a network, a mapping from names to parents, or pairs (parent, child); "
                 f"got {structure!r}."

@@ -48,6 +48,8 @@ def read_centres(estimator: Any, source: Source) -> Array:
 
 def _check_centres(estimator: Any, source: Source, centres: Any, k: int) -> Array:
     name = type(estimator).__name__
+    if callable(estimator.init) and getattr(np.asarray(centres), "dtype", np.dtype(object)).kind not in "biuf":
+        raise DataError(f"{name}: init must return numbers, a row for each centre; got {type(centres).__name__}.")
     centres = check_array(
         to_numpy(centres),
         accept_sparse="csr",

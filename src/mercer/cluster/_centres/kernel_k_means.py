@@ -246,7 +246,7 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
         distances, diagonal = self._distances(rows)
         start = self._check_start(len(rows))
         # A given start leaves nothing to chance, so one run is all there is.
-        n_init = self.n_init if isinstance(start, str) else 1
+        n_init = int(self.n_init) if isinstance(start, str) else 1
         seed = seed_sequence(self.random_state).generate_state(8)
         solver = KernelLloyd(distances, diagonal, weight, self.n_clusters, start, n_init, self.max_iter, seed)
         # New rows are compared with those of the fit; given kernels have no rows to keep.

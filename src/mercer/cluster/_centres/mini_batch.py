@@ -162,7 +162,8 @@ class MiniBatch:
             return centres, counts
         # The lightest first, and at most half of the batch.
         light = np.sort(light[np.argsort(counts[light], stable=True)][: size // 2])
-        if len(light) == 0:
+        # With a ratio above one all may be light; then none is better than another.
+        if len(light) in (0, len(counts)):
             return centres, counts
         order = generator.permutation(size)[: len(light)]
         if isinstance(rows, slice):

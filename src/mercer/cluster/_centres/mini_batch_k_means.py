@@ -148,7 +148,7 @@ class MiniBatchKMeans(CentreModel):
         """Find the centres from batches drawn from `X`."""
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         check_enough_rows(self, source.n_rows)
-        solver = self._solver(source, min(self.batch_size, source.n_rows))
+        solver = self._solver(source, min(int(self.batch_size), source.n_rows))
         outcome = self._drive(solver.solve, source, max_steps=solver.n_steps, attributes={"n_iter_": 0, "n_steps_": 0})
         self._state = outcome.state
         self.n_steps_ = outcome.state.step

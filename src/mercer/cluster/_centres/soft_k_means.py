@@ -263,7 +263,7 @@ class SoftKMeans(CentreModel):
         seed = np.random.SeedSequence(seed_sequence(self.random_state).generate_state(4).tolist())
         dtype = source.dtype_name
         cooling = Cooling(self.n_clusters, self.beta, self.n_levels, self.max_iter, self.tol, seed, dtype)
-        outcome = self._drive(cooling.solve, source, max_steps=self.n_levels * self.max_iter)
+        outcome = self._drive(cooling.solve, source, max_steps=int(self.n_levels) * self.max_iter)
         self._store_labels(source, outcome.state.centres.astype(dtype))
         self._conclude(outcome, cure="raise max_iter or tol")
         return self

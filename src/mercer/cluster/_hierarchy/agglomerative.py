@@ -13,7 +13,18 @@ from sklearn.utils.validation import check_memory
 from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Text, parameter
+from mercer._base.parameter import (
+    Boolean,
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    Nothing,
+    Real,
+    Text,
+    describe_value,
+    parameter,
+)
 from mercer._solver import Solver
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
@@ -257,7 +268,13 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         X = source.whole()
         if self.memory is None:
             return yield_steps(self._calls(X, graph), len(X), start)
-        cached = check_memory(self.memory).cache(_all_merges, ignore=["calls"])
+        try:
+            cached = check_memory(self.memory).cache(_all_merges, ignore=["calls"])
+        except (OSError, UnicodeError) as error:
+            raise ParameterError(
+                f"{type(self).__name__}: memory must be a folder that can be written; {describe_value(self.memory)} "
+                f"cannot ({type(error).__name__}). Give another."
+            ) from error
         key = (self.linkage, self.metric, self._last_number(len(X)) if graph is not None else 1)
         edges = None if graph is None else (graph.left, graph.right)
         pairs, heights = cached(X, key, edges, calls=yield_steps(self._calls(X, graph), len(X), None))

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
+from mercer._base.parameter import Array as ArrayRule
 from mercer._native.space import graph_merging, hierarchy
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
@@ -40,6 +41,11 @@ class Graph:
     def of(cls, subject: str, X: Array, connectivity: Any, metric: Any) -> "Graph":
         """Check a connectivity matrix, join its components by their closest pairs of rows, and measure its edges."""
         connectivity = connectivity(X) if callable(connectivity) else connectivity
+        if not is_sparse_matrix(connectivity) and not ArrayRule().accepts(connectivity):
+            raise DataError(
+                f"{subject}: connectivity must be a matrix of numbers; got a {type(connectivity).__name__}. Give a "
+                f"line for each row."
+            )
         given = check_array(connectivity, accept_sparse=["csr", "coo", "lil"])
         n = len(X)
         if given.shape != (n, n):

@@ -1,5 +1,6 @@
 """What the estimators of nonnegative factorisation share: parameters, the map of new rows, and the way back."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,12 +38,17 @@ class FactorModel(LinearMap, LimitedEstimator):
         doc='How many parts; ``"auto"`` is that of a given H, else, as None, the number of columns.',
     )
     init: str | None = parameter(Choice("random", "nndsvd", "nndsvda", "nndsvdar", "custom") | Nothing(), default=None)
-    beta_loss: Any = parameter(Real() | Choice("frobenius", "kullback-leibler", "itakura-saito"), default="frobenius")
+    beta_loss: Any = parameter(
+        Real(-math.inf, math.inf, "neither") | Choice("frobenius", "kullback-leibler", "itakura-saito"),
+        default="frobenius",
+    )
     tol: float = parameter(Real(0), default=1e-4)
     max_iter: int = parameter(Integer(1), default=200)
-    alpha_W: float = parameter(Real(0), default=0.0, doc="Size of the penalty on W.")
+    alpha_W: float = parameter(Real(0, closed="left"), default=0.0, doc="Size of the penalty on W.")
     alpha_H: Any = parameter(
-        Real(0) | Choice("same"), default="same", doc='Size of the penalty on H; ``"same"`` is that on W.'
+        Real(0, closed="left") | Choice("same"),
+        default="same",
+        doc='Size of the penalty on H; ``"same"`` is that on W.',
     )
     l1_ratio: float = parameter(Real(0, 1), default=0.0, doc="Share of the l1 norm in the penalties.")
     verbose: int = parameter(Integer(0) | Boolean(), default=0)

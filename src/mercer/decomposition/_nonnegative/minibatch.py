@@ -201,7 +201,7 @@ class MiniBatchNMF(FactorModel):
     def _learn(self, X: Any, W: Any, H: Any) -> None:
         source = self._open(X, accept_sparse="csr")
         seed = seed_sequence(self.random_state)
-        size = min(self.batch_size, source.n_rows)
+        size = min(int(self.batch_size), source.n_rows)
         n_batches = -(-source.n_rows // size)
         fitted = partial(self._attributes_of, dtype=source.host_dtype, n_batches=n_batches)
         solve = partial(self._solve, source, (W, H), seed)
@@ -227,7 +227,7 @@ class MiniBatchNMF(FactorModel):
             state = yield from self._start(source, given, seed, extent)
         else:
             state = start
-        X, n_rows, size = source.whole(), source.n_rows, min(self.batch_size, source.n_rows)
+        X, n_rows, size = source.whole(), source.n_rows, min(int(self.batch_size), source.n_rows)
         n_batches = -(-n_rows // size)
         while not state.stopped and state.step < self.max_iter * n_batches:
             # Batches in the order of the rows, again and again.

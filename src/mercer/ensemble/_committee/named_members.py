@@ -189,9 +189,9 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         if not kept:
             raise ParameterError(f"{subject}: All estimators are dropped. At least one is required to be an estimator.")
         for name, member in kept:
-            if kind is not None and not KINDS[kind](member):
+            if not hasattr(member, "fit") or (kind is not None and not KINDS[kind](member)):
                 raise ParameterError(
-                    f"{subject}: The estimator {type(member).__name__} should be a {kind}; replace {name!r}."
+                    f"{subject}: The estimator {type(member).__name__} should be a {kind or 'model'}; replace {name!r}."
                 )
         return kept
 

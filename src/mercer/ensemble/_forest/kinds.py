@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from mercer._base.folds import read_score
 from mercer._base.parameter import Choice, Instance, Integer, Nothing, Share, attribute, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.tree_problem import Problem, check_classes
@@ -132,7 +133,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
                 np.stack([classes.take(indices[:, output]) for output, classes in enumerate(problem.classes)], 1)
                 for indices in (truth, predicted)
             ]
-            return float(self.oob_score(*map(_squeeze_columns, labels)))
+            return read_score(type(self).__name__, "oob_score", self.oob_score(*map(_squeeze_columns, labels)))
         if not seen.any() or weight.sum() == 0:
             return 0.0
         # The accuracy. scikit-learn's function would check the labels again after each tree.
@@ -201,7 +202,8 @@ class ForestRegressor(RegressorMixin, ForestModel):
         seen = counts > 0
         predicted, truth = sums[seen] / counts[seen, None], problem.labels[seen]
         if callable(self.oob_score):
-            return float(self.oob_score(_squeeze_columns(truth), _squeeze_columns(predicted)))
+            score = self.oob_score(_squeeze_columns(truth), _squeeze_columns(predicted))
+            return read_score(type(self).__name__, "oob_score", score)
         # R squared needs at least two rows; with fewer the score is zero.
         weight = problem.weight[seen]
         return float(r2_score(truth, predicted, sample_weight=weight)) if np.count_nonzero(weight) > 1 else 0.0

@@ -29,6 +29,8 @@ from mercer.errors import DataError, ParameterError
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
 # about one row, and a search by sorting costs no more.
 _COARSE_ROWS = 256
+# No machine holds more rows than this; a larger share of the rows could not be counted.
+_MOST_DRAWN = 2.0**48
 # The parameters that a forest passes to its trees.
 _TREE_PARAMETERS = (
     *("criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features"),
@@ -101,12 +103,12 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
         doc="The number or share of rows drawn for a tree; None means as many as there are.",
     )
     monotonic_cst: Any = parameter(
-        ArrayRule("anything") | Nothing(),
+        ArrayRule("entries") | Nothing(),
         default=None,
         doc="For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.",
     )
     categorical_features: Any = parameter(
-        ArrayRule("anything") | Choice("from_dtype") | Nothing(),
+        ArrayRule("entries") | Choice("from_dtype") | Nothing(),
         default=None,
         doc="Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of "
         "that type.",
@@ -266,7 +268,8 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
         if isinstance(self.max_samples, Integral):
             return int(self.max_samples)
         total = n if weight is None else float(weight.sum())
-        drawn = max(int(self.max_samples * total), 1)
+        drawn = max(int(min(float(self.max_samples) * total, _MOST_DRAWN)), 1)
+        require_memory(type(self).__name__, 16.0 * drawn, f"the {drawn} rows of a tree", "lower max_samples")
         if drawn < max(10, n ** (1 / 3)):
             cause = f"the number of samples is {n}" if weight is None else f"the total sum of sample weights is {total}"
             warnings.warn(

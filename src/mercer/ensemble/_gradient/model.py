@@ -72,7 +72,9 @@ class InitialModel:
 class GradientModel(TreeEnsemble):
     """The fit of the rounds, and the scores that all trees add up to."""
 
-    learning_rate: float = parameter(Real(0), default=0.1, doc=r"The factor :math:`\nu` of each tree's values.")
+    learning_rate: float = parameter(
+        Real(0, closed="left"), default=0.1, doc=r"The factor :math:`\nu` of each tree's values."
+    )
     n_estimators: int = parameter(Integer(1), default=100, doc="The number of rounds, M.")
     subsample: float = parameter(
         Real(0, 1, closed="right"),

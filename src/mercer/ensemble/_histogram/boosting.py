@@ -123,13 +123,13 @@ class HistBoosting(LimitedEstimator):
     )
     max_bins: int = parameter(Integer(2, 255), default=255, doc="Most bins of a column; missing values have one more.")
     categorical_features: Any = parameter(
-        ArrayRule("anything") | Choice("from_dtype") | Nothing(),
+        ArrayRule("entries") | Choice("from_dtype") | Nothing(),
         default="from_dtype",
         doc="Columns that hold categories: a mask, indices or names; by default the columns of a frame of "
         "categorical type.",
     )
     monotonic_cst: Any = parameter(
-        ArrayRule("anything") | Instance(dict) | Nothing(),
+        ArrayRule("entries") | Instance(dict) | Nothing(),
         default=None,
         doc="1 where the score may only rise with a column, -1 where it may only fall, 0 elsewhere; or by name.",
     )

@@ -131,14 +131,20 @@ class WeightedMembers(MemberList):
     def feature_importances_(self) -> np.ndarray:
         """The importances of the members, averaged with their weights; biased towards columns with many values."""
         check_is_fitted(self)
+        total: Any = 0.0
+        weights = 0.0
         try:
-            parts = [member.feature_importances_ for member in self.estimators_]
+            # One member after the other: a stump has one number and a model file may hold thousands of stumps, but each
+            # of their vectors is as long as a row.
+            for member, weight in zip(self.estimators_, self.estimator_weights_):
+                total = total + weight * member.feature_importances_
+                weights += weight
         except AttributeError as error:
             raise AttributeError(
                 f"Unable to compute feature importances since estimator does not have a feature_importances_ "
                 f"attribute; got {type(self.estimators_[0]).__name__}. Use permutation importance."
             ) from error
-        return np.average(parts, axis=0, weights=self.estimator_weights_)
+        return np.asarray(total / weights)
 
 
 def predict_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, Any] | None = None) -> np.ndarray:

@@ -27,6 +27,7 @@ from mercer._solver.relay import return_at_once
 from mercer._solver.restarts import Restarts
 from mercer._solver.step import Step
 from mercer._source import Source
+from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
@@ -124,7 +125,7 @@ class LinearGaussianModel(DensityMixin, Estimator):
     )
     observation_control: Any = parameter(_MATRIX, default=None, doc="D, of shape (d, p).")
     learn: Any = parameter(
-        Choice("missing", "all") | ArrayRule("anything"),
+        Choice("missing", "all") | ArrayRule("entries"),
         default="missing",
         doc="What `fit` learns: the parameters that are None, all of them from the given ones on, or those named. "
         "The start covariance is learned from several sequences only, unless it is named: one first state has "
@@ -269,8 +270,10 @@ class LinearGaussianModel(DensityMixin, Estimator):
         """Return the first parameters: given ones, and others from the rows."""
         d, p = sequences[0][0].shape[1], sequences[0][1].shape[1]
         values = {name: getattr(self, name) for name in NAMES}
-        given = read_parameters(type(self).__name__, values, self.n_components, d, p)
-        return first_parameters(sequences, given, self.n_components)
+        k = int(self.n_components)
+        require_memory(type(self).__name__, 64.0 * k * k, f"matrices of {k} states", "lower n_components")
+        given = read_parameters(type(self).__name__, values, k, d, p)
+        return first_parameters(sequences, given, k)
 
     def _attributes_of_best(self, state: Restarts, dtype: Any) -> dict[str, Any]:
         parameters = state.choose()[0].parameters

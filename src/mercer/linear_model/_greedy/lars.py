@@ -1,5 +1,6 @@
 """Least angle regression, and the lasso by it."""
 
+import math
 import warnings
 from functools import partial
 from typing import Any, ClassVar
@@ -75,7 +76,7 @@ class PathModel(LeastAngleModel):
 
     fit_path: bool = parameter(Boolean(), default=True, doc="Whether to keep all knots, in ``coef_path_``.")
     jitter: float | None = parameter(
-        Real(0) | Nothing(),
+        Real(0, math.inf, "left") | Nothing(),
         default=None,
         doc="Random numbers up to this are added to the targets. Columns that tie join together and need none.",
     )

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.folds import FOLDS
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, describe_value, parameter
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
@@ -24,7 +24,7 @@ class DescentCV(OneTargetFolds, LinearRegressor):
 
     eps: float = parameter(Real(0, closed="neither"), default=1e-3, doc="The last penalty as a share of the first.")
     alphas: Any = parameter(
-        Integer(1) | Array("anything"),  # _check_alphas names the entry at fault
+        Integer(1) | Array("entries"),  # _check_alphas names the entry at fault
         default=100,
         doc="Penalties to try, or how many: then at equal ratios from the one at which the first coefficient leaves "
         "zero.",
@@ -112,8 +112,9 @@ class DescentCV(OneTargetFolds, LinearRegressor):
                 raise ParameterError(
                     f"{type(self).__name__}: alphas[{index}] must be an instance of float, not {type(alpha).__name__}."
                 )
-            if not float(alpha) >= 0:
-                raise ParameterError(f"{type(self).__name__}: alphas[{index}] == {alpha}, must be >= 0.0.")
+            if not Real(0).accepts(alpha):
+                shown = describe_value(alpha)
+                raise ParameterError(f"{type(self).__name__}: alphas[{index}] == {shown}, must be >= 0.0. Drop it.")
         if not len(self.alphas):
             raise ParameterError(f"{type(self).__name__}: alphas must have an entry; got none. Give one or more.")
         # Falling, so that each solution starts the next.

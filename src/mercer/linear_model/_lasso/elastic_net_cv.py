@@ -56,7 +56,7 @@ class ElasticNetCV(DescentCV):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     l1_ratio: Any = parameter(
-        Real(0, 1) | Array(),
+        Real(0, 1) | Array(flat=True),
         default=0.5,
         doc="The share of the l1 part, or several to try. With 0, which has no largest useful penalty, give "
         "``alphas``.",

@@ -80,10 +80,10 @@ class ARDRegression(LinearRegressor):
         doc="The fit ends when the coefficients change by less than this in sum and no derivative of the log evidence "
         "by the logarithm of a precision is larger.",
     )
-    alpha_1: float = parameter(Real(0), default=1e-6, doc="Shape of the Gamma prior on alpha.")
-    alpha_2: float = parameter(Real(0), default=1e-6, doc="Rate of the prior on alpha.")
-    lambda_1: float = parameter(Real(0), default=1e-6, doc="Shape of the Gamma prior on each lambda.")
-    lambda_2: float = parameter(Real(0), default=1e-6, doc="Rate of the prior on each lambda.")
+    alpha_1: float = parameter(Real(0, closed="left"), default=1e-6, doc="Shape of the Gamma prior on alpha.")
+    alpha_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on alpha.")
+    lambda_1: float = parameter(Real(0, closed="left"), default=1e-6, doc="Shape of the Gamma prior on each lambda.")
+    lambda_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on each lambda.")
     compute_score: bool = parameter(
         Boolean(), default=False, doc="Whether to keep the log evidence of each step in ``scores_``."
     )
@@ -117,7 +117,9 @@ class ARDRegression(LinearRegressor):
         n_bytes = 40 * source.n_features**2
         require_memory("ARDRegression", n_bytes, "the posterior covariance", "use Lasso, or select columns")
         priors = RelevancePriors(
-            (self.alpha_1, self.alpha_2), (self.lambda_1, self.lambda_2), float(self.threshold_lambda)
+            (float(self.alpha_1), float(self.alpha_2)),
+            (float(self.lambda_1), float(self.lambda_2)),
+            float(self.threshold_lambda),
         )
         vars(self).pop("scores_", None)
         outcome = self._drive(

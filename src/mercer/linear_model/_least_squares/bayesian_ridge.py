@@ -96,9 +96,9 @@ class BayesianRidge(LinearRegressor):
         default=1e-6,
         doc="Shape of the Gamma prior on alpha: alpha_1 log alpha - alpha_2 alpha is added to the log evidence.",
     )
-    alpha_2: float = parameter(Real(0), default=1e-6, doc="Rate of the prior on alpha.")
-    lambda_1: float = parameter(Real(0), default=1e-6, doc="Shape of the Gamma prior on lambda.")
-    lambda_2: float = parameter(Real(0), default=1e-6, doc="Rate of the prior on lambda.")
+    alpha_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on alpha.")
+    lambda_1: float = parameter(Real(0, closed="left"), default=1e-6, doc="Shape of the Gamma prior on lambda.")
+    lambda_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on lambda.")
     alpha_init: float | None = parameter(
         Real(0) | Nothing(),
         default=None,

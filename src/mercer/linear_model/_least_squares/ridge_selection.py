@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mercer._base import LimitedEstimator
-from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
+from mercer._base.folds import FOLDS, fold_source, of_rows, read_score, route_parameters, router, scorer_of, splits
 from mercer._base.interface import BaseEstimator
 from mercer._base.linear.prediction import target_columns
-from mercer._base.parameter import Array, Boolean, Function, Nothing, Real, Text, attribute, parameter
+from mercer._base.parameter import Array, Boolean, Function, Nothing, Real, Text, attribute, describe_value, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
@@ -46,7 +46,7 @@ class RidgeSelection(LimitedEstimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
     alphas: Any = parameter(
-        Array("anything") | Real(0, math.inf, "neither"),  # _check_alphas names the entry at fault
+        Array("entries") | Real(0, math.inf, "neither"),  # _check_alphas names the entry at fault
         default=(0.1, 1.0, 10.0),
         kw_only=False,
         doc="The penalties to choose from: positive, or zero too with ``cv``.",
@@ -132,8 +132,9 @@ class RidgeSelection(LimitedEstimator):
                 raise ParameterError(
                     f"{name}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
                 )
-            if not (0 <= float(alpha) < math.inf) or (self.cv is None and alpha == 0):
-                raise ParameterError(f"{name}: alphas[{number}] == {alpha}, must be {least} and finite. Drop it.")
+            if not Real(0, math.inf, "left").accepts(alpha) or (self.cv is None and alpha == 0):
+                shown = describe_value(alpha)
+                raise ParameterError(f"{name}: alphas[{number}] == {shown}, must be {least} and finite. Drop it.")
         if not values:
             raise ParameterError(f"{name}: alphas must have an entry; got none. Give one penalty or more.")
         return np.asarray(values, dtype=np.float64)
@@ -199,7 +200,7 @@ class RidgeSelection(LimitedEstimator):
 
     def _scores(self, predictions: np.ndarray, labels: Any, to_scorer: dict[str, Any]) -> np.ndarray:
         """Score predictions (n, a, k): (a,), or (a, k) with a penalty for each target."""
-        scorer = scorer_of(self, self._default_scorer)
+        scorer = self._make_scorer()
         numbers = range(predictions.shape[1])
         # A score for each penalty and target, so that targets may differ in their penalty.
         if self.alpha_per_target:
@@ -211,6 +212,15 @@ class RidgeSelection(LimitedEstimator):
         flat = predictions.shape[2] == 1 and np.ndim(labels) == 1
         models = [self._make_given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
         return np.array([scorer(model, given, labels, **to_scorer) for model, given in models])
+
+    def _make_scorer(self) -> Callable[..., float]:
+        """Return the scorer, with its scores checked."""
+        scorer = scorer_of(self, self._default_scorer)
+
+        def score(*given: Any, **parameters: Any) -> float:
+            return read_score(type(self).__name__, "scoring", scorer(*given, **parameters))
+
+        return score
 
     def _lay_out(self, values: np.ndarray, source: Source) -> np.ndarray | None:
         """Return values (n, a, k) as (n, k, a), or (n, a) for a single target; None if they are not to be stored."""
@@ -245,7 +255,7 @@ class RidgeSelection(LimitedEstimator):
 
         # Each path runs on one thread, since the folds are on all of them.
         run_numbered(path, len(folds), source.threads, paths.append)
-        scorer = scorer_of(self, self._default_scorer)
+        scorer = self._make_scorer()
 
         def scores(test: np.ndarray, coefs: np.ndarray, intercepts: np.ndarray) -> list[float]:
             chosen = of_rows(to_scorer, test, source.n_rows)

@@ -79,7 +79,7 @@ class LogisticRegressionCV(LogisticRegression):
     """
 
     Cs: Any = parameter(
-        Integer(1) | Array(),
+        Integer(1) | Array(flat=True),
         default=10,
         doc="Inverse strengths of the penalty; an integer is their number between 1e-4 and 1e4, evenly on a log scale.",
     )

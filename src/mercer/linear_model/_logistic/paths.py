@@ -13,7 +13,7 @@ import sklearn
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import seed_sequence
-from mercer._base.folds import fold_source, of_rows
+from mercer._base.folds import fold_source, of_rows, read_score
 from mercer._base.scikit_learn import callbacks_of
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Step, drive
@@ -254,7 +254,7 @@ class Search:
     def _score(self, model: LogisticRegression, X: Any, y: Any, chosen: dict[str, Any]) -> float:
         """Score a model; a metric that misses classes in the test rows is told of them."""
         try:
-            return self.scorer(model, X, y, **chosen)
+            value = self.scorer(model, X, y, **chosen)
         except ValueError as error:
             extra: dict[str, Any] = {"labels": self.classes}
             for more in ({"pos_label": self.classes[-1]}, {}) if len(self.classes) == 2 else ({},):
@@ -264,6 +264,7 @@ class Search:
                 except (TypeError, ValueError):
                     continue
             raise error
+        return read_score(type(self.estimator).__name__, "scoring", value)
 
     def model(self, parameters: np.ndarray) -> LogisticRegression:
         """Return a fitted model, for a scorer."""

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Function, Integer, Nothing, Rule, Text, parameter
+from mercer._base.parameter import Function, Integer, Nothing, Options, Text, parameter
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
 from mercer._types import Array
@@ -19,15 +19,6 @@ STATEMENT = (
     "Largest |B v - lambda v| over the eigenvectors v, relative to the largest entry of B, the centred squared "
     "dissimilarities."
 )
-
-
-class Parameters(Rule):
-    """Further arguments of a metric."""
-
-    text = "a dictionary"
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, dict)
 
 
 class ClassicalMDS(EigenMap):
@@ -80,7 +71,7 @@ class ClassicalMDS(EigenMap):
         doc='The distance between rows, as scikit-learn\'s ``pairwise_distances`` takes it, or ``"precomputed"``.',
     )
     metric_params: dict[str, Any] | None = parameter(
-        Parameters() | Nothing(), default=None, doc="Further arguments of the metric."
+        Options() | Nothing(), default=None, doc="Further arguments of the metric."
     )
     n_landmarks: int | None = parameter(
         Integer(2) | Nothing(),

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.neighbours.metric import measure_pairs
 from mercer._solver.request import run_aside, run_large
 from mercer._source.memory import require_memory
 from mercer._types import Array
@@ -48,9 +49,7 @@ def compute_dissimilarities(subject: str, rows: Array, metric: Any, parameters: 
         if metric == "euclidean" and not options and rows.dtype == np.float64:
             D = _measure_euclidean(rows, rows if others is None else np.asarray(others, dtype=np.float64))
         else:
-            from sklearn.metrics import pairwise_distances
-
-            D = pairwise_distances(rows, others, metric=metric, **options)
+            D = measure_pairs(rows, others, metric, options)
         if others is None:
             # Rounding may differ between the two triangles.
             D = 0.5 * (D + D.T)

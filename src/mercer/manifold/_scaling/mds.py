@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, Text, parameter
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Options, Real, Seed, Text, parameter
 from mercer._solver import Solution, Solver
 from mercer._solver.restarts import Restarts, keep_best_run, keep_history_of
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
-from mercer.manifold._scaling.classical import ClassicalMDS, Parameters
+from mercer.manifold._scaling.classical import ClassicalMDS
 from mercer.manifold._scaling.dissimilarities import check_dissimilarities, compute_dissimilarities
 from mercer.manifold._scaling.smacof import (
     ScalingState,
@@ -108,7 +108,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "A boolean is the old meaning, that of `metric_mds`.",
     )
     metric_params: dict[str, Any] | None = parameter(
-        Parameters() | Nothing(), default=None, doc="Further arguments of the metric."
+        Options() | Nothing(), default=None, doc="Further arguments of the metric."
     )
     normalized_stress: Any = parameter(
         Boolean() | Choice("auto"),

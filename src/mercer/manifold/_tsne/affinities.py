@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from mercer._native.embedding import perplexities
 from mercer._solver.neighbours import nearest_rows
+from mercer._solver.neighbours.metric import check_function, explain_arguments
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import n_threads, run_numbered
@@ -141,7 +142,9 @@ def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dic
         require_memory(subject, 16.0 * n * m, f"the {n} x {m} distances", "use metric='euclidean'")
         if Y is not None and (is_sparse_matrix(X) or is_sparse_matrix(Y)):
             X, Y = (rows.toarray() if is_sparse_matrix(rows) else rows for rows in (X, Y))
-        distances = pairwise_distances(X, Y, metric=metric, **(metric_params or {}))
+        check_function(metric, X, X if Y is None else Y, metric_params)
+        with explain_arguments(metric, metric_params):
+            distances = pairwise_distances(X, Y, metric=metric, **(metric_params or {}))
     if (distances < 0).any():
         raise DataError(
             f"{subject}: distances must be non-negative; got {distances.min():g} from the metric. All distances should "

@@ -1,5 +1,6 @@
 """t-SNE: a map in few dimensions whose similarities follow those of the rows."""
 
+import math
 from functools import partial
 from typing import Any, ClassVar
 
@@ -108,7 +109,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "the neighbours.",
     )
     early_exaggeration: float = parameter(
-        Real(1), default=12.0, doc="Factor of the affinities in the first 250 iterations, which gathers groups."
+        Real(1, math.inf, "left"),
+        default=12.0,
+        doc="Factor of the affinities in the first 250 iterations, which gathers groups.",
     )
     learning_rate: float | str = parameter(
         Real(0, closed="neither") | Choice("auto"),

@@ -261,7 +261,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     outlier_label: Any = parameter(
-        Integer() | Text() | ArrayRule("anything") | Nothing(),
+        Integer() | Text() | ArrayRule("entries") | Nothing(),
         default=None,
         after="metric",
         doc="The label of outliers: one, or one for each output; ``'most_frequent'`` takes the most frequent label "

@@ -277,7 +277,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEst
         first = RestrictedState.begin(seed_sequence(self.random_state), shape, self.batch_size, source.host_dtype)
 
         def solve(start: RestrictedState | None) -> Solver[RestrictedState]:
-            return train_epochs(self._contrast(), start or first, self.batch_size, self.n_iter)
+            return train_epochs(self._contrast(), start or first, int(self.batch_size), self.n_iter)
 
         # Callbacks of a pipeline expect room for at least one step.
         outcome = self._drive(solve, source, max_steps=max(1, self.n_iter))

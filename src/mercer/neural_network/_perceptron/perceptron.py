@@ -160,7 +160,7 @@ class PerceptronModel(LimitedEstimator):
         "average.",
     )
     categorical_features: Any = parameter(
-        Choice("from_dtype") | ArrayRule("anything") | Nothing(),
+        Choice("from_dtype") | ArrayRule("entries") | Nothing(),
         default=None,
         doc="Columns of categories: names, indices or a mask; ``'from_dtype'`` takes the columns of a frame that "
         "hold texts or categories. Columns of an array hold codes 0, 1, ... Each category gets a vector that is "

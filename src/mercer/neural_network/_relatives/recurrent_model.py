@@ -110,7 +110,7 @@ class RecurrentModel(NetworkModel):
         doc="The recurrence: simple (Elman), gated (GRU) or long short-term memory (LSTM). Gradients of the simple one "
         "vanish or grow as powers of U.",
     )
-    n_layers: int = parameter(Integer(1), default=1, doc="Recurrent layers on top of each other.")
+    n_layers: int = parameter(Integer(1, 1000), default=1, doc="Recurrent layers on top of each other.")
     learning_rate_init: float = parameter(Real(0, closed="neither"), default=0.005, after="learning_rate")
     batch_size: int = parameter(Integer(1), default=32, doc="Sequences in a batch.")
     max_iter: int = parameter(Integer(1), default=100, doc="Most passes over the sequences.")
