@@ -66,6 +66,8 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.decomposition.tests.test_nmf \
 	sklearn.tests.test_random_projection \
 	sklearn.manifold.tests.test_t_sne \
+	sklearn.tests.test_calibration \
+	sklearn.tests.test_isotonic \
 	sklearn.tests.test_kernel_ridge \
 	sklearn.tests.test_kernel_approximation \
 	sklearn.ensemble.tests.test_gradient_boosting \

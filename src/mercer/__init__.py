@@ -101,7 +101,6 @@ _PACKAGES = (
     "watch",
     # What stands in these is scikit-learn's own, passed through so that one import serves a whole program.
     "base",
-    "calibration",
     "callback",
     "compose",
     "dummy",
@@ -109,7 +108,6 @@ _PACKAGES = (
     "feature_extraction",
     "frozen",
     "impute",
-    "isotonic",
     "multiclass",
     "multioutput",
     "pipeline",

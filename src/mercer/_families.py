@@ -2,6 +2,7 @@
 
 FAMILIES = (
     "bayesnet",
+    "calibration",
     "cluster",
     "conformal",
     "covariance",
@@ -15,6 +16,7 @@ FAMILIES = (
     "feature_selection",
     "gaussian_process",
     "hmm",
+    "isotonic",
     "kernel_approximation",
     "kernel_ridge",
     "linear_model",

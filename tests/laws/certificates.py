@@ -591,6 +591,23 @@ def lasso_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(squares / 2 + l1 * np.abs(w).sum() - max(duals))
 
 
+def tasks_gap(model: Any, X: np.ndarray, Y: np.ndarray) -> float:
+    """The objective of several targets minus the better of two feasible duals, as for one target."""
+    rows, targets, n, W = X - X.mean(axis=0), Y - Y.mean(axis=0), len(Y), model.coef_.T
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", None))
+    ratio = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0))
+    l1, l2, residual = alpha * ratio, alpha * (1 - ratio), targets - rows @ W
+    slopes = rows.T @ residual / n
+    squares = np.vdot(residual, residual) / n + l2 * np.vdot(W, W)
+    product = np.vdot(residual, targets) / n
+    scale = min(product / squares, l1 / max(np.linalg.norm(slopes - l2 * W, axis=1).max(), 1e-300))
+    duals = [scale * product - scale**2 * squares / 2]
+    if l2:
+        conjugate = np.sum(np.maximum(np.linalg.norm(slopes, axis=1) - l1, 0) ** 2) / (2 * l2)
+        duals.append(product - np.vdot(residual, residual) / (2 * n) - conjugate)
+    return float(squares / 2 + l1 * np.linalg.norm(W, axis=1).sum() - max(duals))
+
+
 def bandwidth_bracket(model: Any, X: np.ndarray, y: Any) -> float:
     """How far in log h the nearest maximum of the leave-one-out likelihood is, all pairs in one matrix."""
     square = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -796,7 +813,57 @@ def online_residual(model: Any, X: np.ndarray, y: Any) -> float:
     return float(max(gaps) / sizes.max())
 
 
+def calibration_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The largest derivative of the mean log loss of the rows of each test fold, by finite differences of the loss."""
+    from sklearn.model_selection import StratifiedKFold
+
+    codes, largest = np.searchsorted(model.classes_, y), 0.0
+    folds = list(StratifiedKFold(model.cv).split(X, y))
+    if not model.ensemble:
+        shares = np.concatenate([model.estimator.__class__().fit(X[a], y[a]).predict_proba(X[b]) for a, b in folds])
+        order = np.concatenate([test for _, test in folds])
+        cases = [(model.calibrated_classifiers_[0].calibrators, shares, codes[order])]
+    else:
+        cases = [
+            (one.calibrators, one.estimator.predict_proba(X[test]), codes[test])
+            for one, (_, test) in zip(model.calibrated_classifiers_, folds, strict=True)
+        ]
+    for calibrators, shares, labels in cases:
+        if model.method == "temperature":
+            z = np.log(shares + 1e-12)
+            odds = np.exp(calibrators[0].beta_ * z)
+            p = odds / odds.sum(axis=1, keepdims=True)
+            slope = np.mean(np.sum(p * z, axis=1) - z[np.arange(len(z)), labels])
+            largest = max(largest, abs(slope) * calibrators[0].beta_)
+            continue
+        for place, one in enumerate(calibrators):
+            f, positive = shares[:, place], labels == place
+            n, m = positive.sum(), len(f) - positive.sum()
+            residual = one.predict(f) - np.where(positive, (n + 1) / (n + 2), 1 / (m + 2))
+            largest = max(largest, abs(residual.mean()), abs((residual * f).mean()) / np.abs(f).max())
+    return largest
+
+
+def calibration_blocks(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """By how much the maps of isotonic calibration lose against scikit-learn's, as a share of the scatter."""
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.model_selection import StratifiedKFold
+
+    largest = 0.0
+    folds = StratifiedKFold(model.cv).split(X, y)
+    for one, (_, test) in zip(model.calibrated_classifiers_, folds, strict=True):
+        shares = one.estimator.predict_proba(X[test])
+        for place, steps in enumerate(one.calibrators):
+            f, positive = shares[:, place], (y[test] == model.classes_[place]).astype(float)
+            best = IsotonicRegression().fit(f, positive).predict(f)
+            gap = np.sum((steps.predict(f) - positive) ** 2) - np.sum((best - positive) ** 2)
+            largest = max(largest, gap / np.sum(np.abs(positive - positive.mean())))
+    return largest
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("gradient norm", "CalibratedClassifierCV"): calibration_slope,
+    ("residual", "CalibratedClassifierCV"): calibration_blocks,
     ("residual", "CCA"): canonical_residual,
     ("residual", "ClassicalMDS"): classical_residual,
     ("residual", "Isomap"): path_residual,
@@ -883,6 +950,10 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "Lasso"): lasso_gap,
     ("duality gap", "ElasticNet"): lasso_gap,
     ("duality gap", "LassoCV"): lasso_gap,
+    ("duality gap", "MultiTaskElasticNet"): tasks_gap,
+    ("duality gap", "MultiTaskElasticNetCV"): tasks_gap,
+    ("duality gap", "MultiTaskLasso"): tasks_gap,
+    ("duality gap", "MultiTaskLassoCV"): tasks_gap,
     ("duality gap", "ElasticNetCV"): lasso_gap,
     ("duality gap", "LassoLars"): lasso_gap,
     ("duality gap", "LassoLarsCV"): lasso_gap,

@@ -35,7 +35,7 @@ def test_integer_weights_equal_repeated_rows(subject):
     weight = np.random.default_rng(0).integers(0, 4, len(X))
     weight[[0, 50, 100, 150]] = 1
     weighted = fit_quietly(tight(subject, X), X, y, sample_weight=weight.astype(float))
-    repeated = fit_quietly(tight(subject, X), X.repeat(weight, axis=0), None if y is None else y.repeat(weight))
+    repeated = fit_quietly(tight(subject, X), X.repeat(weight, axis=0), None if y is None else y.repeat(weight, axis=0))
     differences = [
         name
         for name, expected in outputs(repeated, X).items()

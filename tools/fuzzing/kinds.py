@@ -25,11 +25,11 @@ KINDS: dict[str, tuple[str, ...]] = {
     "isolation trees": ("ensemble._isolation",),
     "boosted trees": ("ensemble._gradient", "ensemble._histogram"),
     "weighted votes": ("ensemble._reweighting", "tree._stump"),
-    "committees": ("ensemble._committee", "estimation", "conformal"),
+    "committees": ("ensemble._committee", "estimation", "conformal", "calibration"),
     "layers": ("neural_network",),
     "chains": ("hmm",),
     "tables of networks": ("bayesnet",),
-    "bases and encoders": ("preprocessing", "feature_selection"),
+    "bases and encoders": ("preprocessing", "feature_selection", "isotonic"),
 }
 
 

@@ -1,5 +1,9 @@
-"""Calibration of probabilities; scikit-learn's own."""
+"""Calibration: probabilities that are as often right as they say."""
 
 from mercer._lazy import load_on_use
 
-__getattr__, __dir__, __all__ = load_on_use(__name__, {}, scikit="sklearn.calibration")
+__getattr__, __dir__, __all__ = load_on_use(
+    __name__,
+    {"_calibrated": ("CalibratedClassifierCV",)},
+    scikit="sklearn.calibration",
+)

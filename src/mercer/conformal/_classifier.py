@@ -153,7 +153,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
         if not hasattr(self.estimator, "predict_proba"):
             raise ParameterError(
                 f"ConformalClassifier: estimator must have predict_proba; got {type(self.estimator).__name__}. Wrap it "
-                f"in scikit-learn's CalibratedClassifierCV."
+                f"in CalibratedClassifierCV."
             )
         return self.estimator
 

@@ -228,7 +228,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         if not hasattr(self.estimator, "predict_proba"):
             raise ParameterError(
                 f"{type(self).__name__}: estimator must have predict_proba; got {type(self.estimator).__name__}. "
-                f"Wrap it in scikit-learn's CalibratedClassifierCV."
+                f"Wrap it in CalibratedClassifierCV."
             )
         return self.estimator
 

@@ -20,6 +20,8 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_lasso.elastic_net_path": ("enet_path", "lasso_path"),
         "_lasso.lasso_budget": ("alpha_for_l1_norm",),
         "_lasso.lasso_cv": ("LassoCV",),
+        "_lasso.multi_task": ("MultiTaskElasticNet", "MultiTaskLasso"),
+        "_lasso.multi_task_cv": ("MultiTaskElasticNetCV", "MultiTaskLassoCV"),
         "_least_squares.ard": ("ARDRegression",),
         "_least_squares.bayesian_ridge": ("BayesianRidge",),
         "_least_squares.gaussian_conditional": ("GaussianConditionalRegressor",),

@@ -21,6 +21,10 @@ from mercer.linear_model._lasso.elastic_net_path import enet_path as enet_path
 from mercer.linear_model._lasso.elastic_net_path import lasso_path as lasso_path
 from mercer.linear_model._lasso.lasso_budget import alpha_for_l1_norm as alpha_for_l1_norm
 from mercer.linear_model._lasso.lasso_cv import LassoCV as LassoCV
+from mercer.linear_model._lasso.multi_task import MultiTaskElasticNet as MultiTaskElasticNet
+from mercer.linear_model._lasso.multi_task import MultiTaskLasso as MultiTaskLasso
+from mercer.linear_model._lasso.multi_task_cv import MultiTaskElasticNetCV as MultiTaskElasticNetCV
+from mercer.linear_model._lasso.multi_task_cv import MultiTaskLassoCV as MultiTaskLassoCV
 from mercer.linear_model._least_squares.ard import ARDRegression as ARDRegression
 from mercer.linear_model._least_squares.bayesian_ridge import BayesianRidge as BayesianRidge
 from mercer.linear_model._least_squares.gaussian_conditional import GaussianConditionalRegressor as GaussianConditionalRegressor
@@ -47,10 +51,6 @@ from mercer.linear_model._stochastic.sgd_regressor import SGDRegressor as SGDReg
 from mercer.linear_model._tweedie import GammaRegressor as GammaRegressor
 from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
-from sklearn.linear_model import MultiTaskElasticNet as MultiTaskElasticNet
-from sklearn.linear_model import MultiTaskElasticNetCV as MultiTaskElasticNetCV
-from sklearn.linear_model import MultiTaskLasso as MultiTaskLasso
-from sklearn.linear_model import MultiTaskLassoCV as MultiTaskLassoCV
 from sklearn.linear_model import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressiveRegressor
 from sklearn.linear_model import RANSACRegressor as RANSACRegressor

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.calibration import CalibratedClassifierCV as TheirCalibration
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from mercer.app.deploy.bodies import Machines, read_body
 from mercer.app.study.grouping import name_groups
+from mercer.calibration import CalibratedClassifierCV
 from mercer.decision import DecisionClassifier
 from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.errors import DataError
@@ -118,7 +119,7 @@ def make_formula(pipeline: Any, texts: bool = False) -> Formula:
         inside, costs, actions = last.estimator_, np.asarray(last.costs_, dtype=float), [str(a) for a in last.actions_]
     classes = [str(name) for name in inside.classes_] if is_classifier(inside) else list_groups(inside)
     calibrated = inside
-    if isinstance(inside, CalibratedClassifierCV):
+    if isinstance(inside, CalibratedClassifierCV | TheirCalibration):
         inside = inside.calibrated_classifiers_[0].estimator
     if isinstance(inside, VotingClassifier | VotingRegressor):
         formula = _join_members(inside, classes, texts)
@@ -208,7 +209,7 @@ def _read_calibration(calibrated: Any, model: Any, formula: Formula) -> Calibrat
     """Return the calibration around a model."""
     member = calibrated.calibrated_classifiers_[0]
     method, calibrator = member.method, member.calibrators[0]
-    # scikit-learn takes scores where a model has them, and probabilities elsewhere.
+    # Scores are calibrated where a model has them, and probabilities elsewhere.
     scored = hasattr(model, "decision_function")
     if isinstance(formula.body, Machines):
         refuse("its scores are calibrated, and a support vector machine has other scores than probabilities")

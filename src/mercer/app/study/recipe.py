@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
@@ -11,6 +10,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.choice.constraints import list_directions
 from mercer.app.study.dataset import Dataset
+from mercer.calibration import CalibratedClassifierCV
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder

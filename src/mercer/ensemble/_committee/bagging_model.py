@@ -11,12 +11,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.member_fits import BagState
 from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_member_rows, check_member_table, check_wrapped_place
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, integers, members, part
-from mercer.ensemble._committee.bags import BATCH, Bagging, BagState, Draws, fit_member
+from mercer.ensemble._committee.bags import BATCH, Bagging, Draws, fit_member
 from mercer.ensemble._reweighting.weak_learner import MemberList, make_driver_source, take_columns
 from mercer.errors import ParameterError, UnsupportedError
 

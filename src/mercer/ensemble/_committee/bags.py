@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from mercer._base.member_fits import NO_BOUND, BagState
 from mercer._base.wrapping import take_rows
 from mercer._plain import plain
-from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver import Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
 from mercer.ensemble._reweighting.weak_learner import seed_member, take_columns
 
-NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
 # Members between two steps: fixed, so that the steps of a fit do not depend on the threads.
 BATCH = 8
 
@@ -58,14 +58,6 @@ class Draws:
             return np.sort(whole[index % self.partition :: self.partition])
         random = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(index, 1)))
         return random.choice(self.n_rows, self.max_samples, replace=self.bootstrap, p=self.share)
-
-
-@plain
-@dataclass(frozen=True)
-class BagState:
-    """The members so far."""
-
-    members: Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import joblib
 import numpy as np
 import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
@@ -19,7 +18,6 @@ from mercer._base.interface import MetaEstimatorMixin
 from mercer._base.parameter import Boolean, Instance, Integer, Nothing, Real, attribute, parameter
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
-from mercer._source.array import ArraySource
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, mapping, members, part, texts
 from mercer.errors import DataError, ParameterError
@@ -31,22 +29,6 @@ KINDS: dict[str, Callable[[Any], bool]] = {"classifier": is_classifier, "regress
 def is_dropped(member: Any) -> bool:
     """Return whether a member of the list is left out."""
     return isinstance(member, str) and member == "drop"
-
-
-class GivenRows(ArraySource):
-    """Rows as the user gave them, which members and callbacks see; the driver sees their indices only."""
-
-    def __init__(self, X: Any, y: np.ndarray, weight: Any, threads: int) -> None:
-        super().__init__(np.arange(len(y), dtype=np.float64)[:, None], y, weight, threads)
-        self.given = X
-
-    def whole(self) -> Any:
-        """Return the rows as the user gave them."""
-        return self.given
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what identifies the rows, for checkpoints."""
-        return super().fingerprint() | {"data": joblib.hash(self.given)}
 
 
 def check_accepts_weights(member: Any, subject: str) -> None:
@@ -74,20 +56,6 @@ class FirstLayer:
         copy = clone(member)
         copy.fit(self.X, self.y, **self.params[name])
         return copy
-
-
-def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
-    """Return a call that fits `size` members, from index `first` on, in parallel."""
-
-    def fit_all() -> list[Any]:
-        if size == 1:
-            # A single member may use all threads itself.
-            return [fit(first)]
-        members: list[Any] = []
-        run_numbered(lambda offset: fit(first + offset), size, size, members.append)
-        return members
-
-    return fit_all
 
 
 class NamedMembers(MetaEstimatorMixin, Estimator):

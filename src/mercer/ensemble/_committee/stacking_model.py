@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting
 from mercer._base.folds import FOLDS, splits
 from mercer._base.interface import TransformerMixin
+from mercer._base.member_fits import GivenRows, fit_in_parallel
 from mercer._base.parameter import Boolean, Choice, HasFit, Nothing, parameter
 from mercer._base.wrapping import float_type
 from mercer._plain import plain
@@ -24,10 +25,8 @@ from mercer._stored import Stored, integers, members, part, texts
 from mercer.ensemble._committee.named_members import (
     KINDS,
     FirstLayer,
-    GivenRows,
     NamedMembers,
     check_accepts_weights,
-    fit_in_parallel,
     is_dropped,
 )
 from mercer.ensemble._reweighting.weak_learner import predict_shares

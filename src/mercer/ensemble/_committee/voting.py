@@ -1,7 +1,5 @@
 """Votes of classifiers and means of regressors of any kind, each fitted to all rows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,39 +8,18 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import fitting
 from mercer._base.interface import TransformerMixin
+from mercer._base.member_fits import BagState, GivenRows, MemberFits
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import flatten_targets, name_targets
 from mercer._base.wrapping import float_type
-from mercer._solver import Solution, Solver, Step
-from mercer._solver.request import Dense
+from mercer._solver import Step
 from mercer._source import Source
 from mercer._stored import Stored, part
-from mercer.ensemble._committee.bags import NO_BOUND, BagState
 from mercer.ensemble._committee.combination import combine_labels, combine_numbers
-from mercer.ensemble._committee.named_members import FirstLayer, GivenRows, NamedMembers, fit_in_parallel, is_dropped
+from mercer.ensemble._committee.named_members import FirstLayer, NamedMembers, is_dropped
 from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.errors import DataError, ParameterError, UnsupportedError
-
-
-@dataclass(frozen=True, eq=False)
-class _Voting:
-    """The solver: fits as many members at a time as there are threads; each member is a step."""
-
-    fit: Callable[[int], Any]
-    n_members: int
-    threads: int
-
-    def solve(self, state: BagState | None) -> Solver:
-        """Fit the members that `state` does not have yet."""
-        state = BagState(()) if state is None else state
-        while len(state.members) < self.n_members:
-            first = len(state.members)
-            size = min(self.threads, self.n_members - first)
-            for member in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
-                state = BagState((*state.members, member))
-                yield Step(float(len(state.members)), state, NO_BOUND)
-        return Solution(state, True, NO_BOUND)
 
 
 class VotingModel(TransformerMixin, NamedMembers):
@@ -76,7 +53,7 @@ class VotingModel(TransformerMixin, NamedMembers):
         members = self._list_members(self._kind)
         self._check_weights()
         weight, params = self._route_fit(members, sample_weight, len(y), fit_params)
-        solver = _Voting(FirstLayer(members, params, X, y).fit, len(members), self._threads())
+        solver = MemberFits(FirstLayer(members, params, X, y).fit, len(members), self._threads())
         source = GivenRows(X, y, weight, self._threads())
         self.__dict__.pop("feature_names_in_", None)
         outcome = self._drive(solver.solve, source, max_steps=len(members), attributes=attributes)

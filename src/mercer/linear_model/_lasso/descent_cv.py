@@ -55,6 +55,8 @@ class DescentCV(OneTargetFolds, LinearRegressor):
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    # Whether the penalty bounds the coefficients of a column for all targets together.
+    _joint: ClassVar[bool] = False
     # What history_ records is the error of each penalty, which falls and rises.
     _objective_moves = None
 
@@ -82,19 +84,19 @@ class DescentCV(OneTargetFolds, LinearRegressor):
         """
         alphas = self._check_alphas()
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
-        source = self._one_target(source)
         folds = self._splits(source, sample_weight, params)
+        source = self._one_target(source)
         name, ratios = type(self).__name__, self._mixings
         plan = DescentPlan(
             name, self.fit_intercept, self.positive, self.tol, self.max_iter, suits_gram(source, self.precompute, name),
-            seed=descent_seed(self.selection, self.random_state),
+            seed=descent_seed(self.selection, self.random_state), joint=self._joint,
         )  # fmt: skip
 
         def grids(moments: Any) -> np.ndarray:
             if alphas is not None:
                 return np.tile(alphas, (len(ratios), 1))
             # A grid for each mixing, from the penalty at which the first coefficient leaves zero.
-            tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
+            tops = [first_alpha(moments, ratio, self.positive, name, self._joint) for ratio in ratios]
             return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
 
         fitted = partial(self._read_state, dtype=source.dtype_name)
@@ -122,7 +124,7 @@ class DescentCV(OneTargetFolds, LinearRegressor):
 
     def _read_state(self, state: FoldsState, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes: the model of all rows, the chosen penalty, and the errors of the folds."""
-        model = self._linear_attributes(state, dtype, flat_coef=True, flat_intercept=True)
+        model = self._linear_attributes(state, dtype, flat_coef=not self._joint, flat_intercept=not self._joint)
         # The chosen place in the table of mixings and penalties.
         ratio, alpha = np.unravel_index(state.chosen, state.errors.shape[:2])
         one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, numbers.Integral)

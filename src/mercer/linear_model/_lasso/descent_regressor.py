@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils.metadata_routing import UNUSED
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._native.linear import descent as native
-from mercer._solver import Certificate, Solution, Solver
+from mercer._solver import Certificate, Outcome, Solution, Solver
 from mercer._solver.relay import relay
 from mercer._source import Source
 from mercer._source.memory import require_memory
@@ -120,8 +119,8 @@ class DescentRegressor(LinearRegressor):
     )
     max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
-    __metadata_request__fit = {"check_input": UNUSED}
-
+    # Whether the penalty bounds the coefficients of a column for all targets together.
+    _joint: ClassVar[bool] = False
     _stored: ClassVar[dict[str, Stored]] = {
         "dual_gap_": floats(" | *"),
     }
@@ -143,26 +142,31 @@ class DescentRegressor(LinearRegressor):
         check_input : bool, default=True
             Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
         """
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        # scikit-learn flattens coefficients for one target, and the intercept for a flat y.
+        flat = source.n_targets == 1, source.target_shape == ()
+        outcome = self._descend(source, flat)
+        if isinstance(outcome.state, DescentState):
+            sweeps = outcome.state.sweeps.tolist()
+            self.n_iter_ = sweeps[0] if flat[0] else sweeps
+        self._conclude(outcome, "raise max_iter or tol")
+        return self
+
+    def _descend(self, source: Source, flat: tuple[bool, bool]) -> Outcome:
+        """Fit to a source; `flat` says whether coefficients and intercept lose the axis of targets."""
         if self.alpha == 0:
             # scikit-learn's words, so that filters for them still work.
             warnings.warn(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression "
                 "estimator, whose closed form was used.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
-        # scikit-learn flattens coefficients for one target, and the intercept for a flat y.
-        flat = source.n_targets == 1, source.target_shape == ()
         begin = self._begin(source)
         fitted = partial(self._read_state, dtype=source.dtype_name, flat=flat)
         outcome = self._drive(lambda start: self._solver(source, begin, start), source, fitted=fitted)
         self._complete(outcome)
-        if isinstance(outcome.state, DescentState):
-            sweeps = outcome.state.sweeps.tolist()
-            self.n_iter_ = sweeps[0] if flat[0] else sweeps
-        self._conclude(outcome, "raise max_iter or tol")
-        return self
+        return outcome
 
     @property
     def sparse_coef_(self) -> csr_array:
@@ -194,7 +198,7 @@ class DescentRegressor(LinearRegressor):
             gram = np.ascontiguousarray(self.precompute, dtype=np.float64) * share
         plan = DescentPlan(
             name, self.fit_intercept, self.positive, self.tol, self.max_iter, on_gram, gram,
-            source.host_dtype == np.float32, descent_seed(self.selection, self.random_state),
+            source.host_dtype == np.float32, descent_seed(self.selection, self.random_state), self._joint,
         )  # fmt: skip
         return coordinate_descent(plan, self.alpha, self._mixing, begin, start)
 

@@ -1,5 +1,7 @@
 """The lasso and the elastic net: least squares with an l1 penalty, and with an l2 penalty beside it."""
 
+from sklearn.utils.metadata_routing import UNUSED
+
 from mercer._base.parameter import Boolean, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer.linear_model._lasso.descent_regressor import SHARED, DescentRegressor
@@ -47,6 +49,8 @@ class Lasso(DescentRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    __metadata_request__fit = {"check_input": UNUSED}
+
     copy_X: bool = parameter(
         Boolean(),
         default=True,
@@ -102,6 +106,8 @@ class ElasticNet(DescentRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    __metadata_request__fit = {"check_input": UNUSED}
+
     l1_ratio: float = parameter(
         Real(0, 1), default=0.5, doc="The share of the l1 part: 1 is the lasso, 0 is ridge, whose closed form is used."
     )

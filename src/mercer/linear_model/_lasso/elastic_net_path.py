@@ -162,18 +162,25 @@ def alpha_grid(top: float, eps: float, n_alphas: int) -> np.ndarray:
     return np.geomspace(top, top * eps, num=n_alphas)
 
 
-def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: str) -> float:
-    """Return the penalty at which the first coefficient of the first target leaves zero; zero if none does."""
+def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: str, joint: bool = False) -> float:
+    """Return the penalty at which the first coefficient leaves zero; zero if none does.
+
+    It is that of the first target, or with a `joint` penalty that of all.
+    """
     if l1_ratio == 0:
         raise ParameterError(
             f"{subject}: Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by "
             f"providing your estimator with the appropriate `alphas=` argument."
         )
-    cross, total = moments.cross[:, 0], moments.weight
+    total = moments.weight
     # Centring has this relative error, so constant columns or targets leave products of this size.
     scatter = moments.scatter if moments.scatter.ndim == 1 else np.diagonal(moments.scatter)
     sizes = np.abs(moments.mean) + np.sqrt(scatter / total)
-    target = abs(moments.y_mean[0]) + np.sqrt(moments.y_scatter[0] / total)
+    targets = np.abs(moments.y_mean) + np.sqrt(moments.y_scatter / total)
+    if joint:
+        cross, target = np.linalg.norm(moments.cross, axis=1), float(np.linalg.norm(targets))
+    else:
+        cross, target = moments.cross[:, 0], float(targets[0])
     rounding = np.finfo(np.float64).resolution * sizes * target
     slopes = (cross if positive else np.abs(cross)) / total
     # At alpha = max |x_j . y| / (n l1_ratio) all coefficients are zero.

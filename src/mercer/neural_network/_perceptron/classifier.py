@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit as scipy_expit
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
+from mercer._base.calibrating import fit_temperature
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Instance, Integer, Nothing, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
@@ -33,6 +33,9 @@ from mercer.neural_network._perceptron.labels import (
 from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_embeddings
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.objectives import Logistic, Loss, Softmax
+
+# The least temperature that `calibrate` chooses; the largest is its inverse.
+_COLDEST = 0.01
 
 
 def _knows_probabilities(model: Any) -> bool:
@@ -323,16 +326,12 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
                 f"{type(self).__name__}: calibrate needs one known label for each row; got others. Drop those rows."
             )
         outputs = np.asarray(self._map(X, _keep_outputs), dtype=np.float64)
-        numbers = np.searchsorted(self.classes_, labels).astype(np.float64)
+        codes = np.searchsorted(self.classes_, labels)
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        loss = read_loss("log_loss", outputs.shape[1])
-
-        def measure(log_temperature: float) -> float:
-            return loss.evaluate(outputs / np.exp(log_temperature), numbers, weight)[0]
-
-        # The loss is convex in 1 / temperature, so it has one minimum; temperatures from 0.01 to 100.
-        result = minimize_scalar(measure, bounds=(-4.6, 4.6), method="bounded", options={"xatol": 1e-8})
-        self.temperature_ = float(np.exp(result.x))
+        # One output is the log-odds of the second of two classes.
+        logits = np.column_stack([np.zeros(len(outputs)), outputs]) if outputs.shape[1] == 1 else outputs
+        beta = fit_temperature(logits, codes, weight)[0]
+        self.temperature_ = min(max(1.0 / beta, _COLDEST), 1.0 / _COLDEST)
         return self
 
     def _share(self, outputs: Array) -> Array:

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import beta
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
 from mercer._source.threads import run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.dataset import Dataset
+from mercer.calibration import CalibratedClassifierCV
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval
 from mercer.model_selection.trials import fit_settings, respond, take_rows
@@ -52,7 +52,7 @@ def calibrate(selection: Selection, dataset: Dataset, options: Options, rows: np
     predictions = selection.winner.predictions
     counts = np.bincount(true[rows], minlength=len(dataset.classes))
     few = len(rows) < _FEWEST_ROWS or counts.min() < _FEWEST_OF_A_CLASS
-    # scikit-learn's calibration splits rows at random, which would tear groups apart and mix up times.
+    # Calibration splits rows at random, which would tear groups apart and mix up times.
     bound = dataset.groups is not None or dataset.time is not None
     constant = selection.winner.name == selection.offers[0].name
     if few or bound or constant or predictions.ndim == 1 or not is_off(true[rows], predictions[rows]):

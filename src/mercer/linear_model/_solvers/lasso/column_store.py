@@ -28,7 +28,7 @@ _STRIP = 128
 
 @dataclass(frozen=True, eq=False)
 class WeightedProduct(Statistic):
-    """X^T v for a value v_i per row; weights are not used."""
+    """X^T v for a value v_i per row, or for each of several columns of values; weights are not used."""
 
     vector: Array
 
@@ -38,6 +38,8 @@ class WeightedProduct(Statistic):
     def native_run(self, block: Block, unit: int) -> Array:
         if block.n > unit:
             return self._by_parts(block, unit, self.native)
+        if self.vector.ndim == 2:
+            return self.of(block)
         out = np.zeros(block.X.shape[1])
         native.add_products(block.X, self.vector[block.start : block.start + block.n], out)
         return out
@@ -56,6 +58,9 @@ class OnThreads:
 
 class ColumnStore:
     """Columns taken so far, and how to take more."""
+
+    # The columns taken: rows of an array, or a sparse matrix.
+    table: Any
 
     def __init__(self, rows: Any, mean: Array, weight: Array | None) -> None:
         self.rows = rows
@@ -79,6 +84,13 @@ class ColumnStore:
     def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
         """Compute X~^T v for every column of the rows, in one pass."""
         raise NotImplementedError  # each store below defines its own
+
+    def products_of_all(self, vectors: Array) -> Generator[Any, Any, Array]:
+        """Compute the products of each of several vectors, (k, n), with every column of the rows, (k, d)."""
+        results = []
+        for vector in vectors:
+            results.append((yield from self.all_products(vector)))
+        return np.stack(results)
 
     def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
         """Compute X~^T v for some columns of the rows."""
@@ -145,6 +157,11 @@ class DenseColumns(ColumnStore):
         product = yield WeightedProduct(heavy)
         # (X - 1 mean^T)^T v = X^T v - mean sum(v): nothing is centred.
         return product - self.mean * heavy.sum()
+
+    def products_of_all(self, vectors: Array) -> Generator[Any, Any, Array]:
+        heavy = np.ascontiguousarray(self.weigh(vectors).T)
+        product = yield WeightedProduct(heavy)
+        return np.ascontiguousarray(product.T) - heavy.sum(axis=0)[:, None] * self.mean
 
     def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
         heavy = self.weigh(vector)

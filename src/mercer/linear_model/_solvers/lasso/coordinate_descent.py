@@ -23,6 +23,7 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.linear_model._solvers.lasso.column_store import OpenColumns
 from mercer.linear_model._solvers.lasso.gram_descent import GramDescent, Orders, Penalty
+from mercer.linear_model._solvers.lasso.task_descent import TaskDescent, TaskProblem, TaskWorkingSet
 from mercer.linear_model._solvers.lasso.working_set import WorkingSet
 
 STATEMENT = (
@@ -54,6 +55,8 @@ class DescentPlan:
         Whether the rows, and so perhaps that scatter, are float32.
     seed : tuple of int or None
         Of the order in which coordinates are visited; None for the order of columns.
+    joint : bool
+        Whether the penalty bounds the coefficients of a column for all targets together.
     """
 
     subject: str
@@ -65,6 +68,7 @@ class DescentPlan:
     gram: Array = None
     single: bool = False
     seed: tuple[int, ...] | None = None
+    joint: bool = False
 
     def moments(self) -> Moments:
         """Return the statistic to begin with."""
@@ -98,14 +102,16 @@ def coordinate_descent(
 ) -> Solver:
     """Fit every target from the coefficients `begin`, or from a state of an earlier run."""
     moments = yield from sum_moments(plan)
-    penalty, goals = plan.penalty(alpha, l1_ratio, moments.weight), plan.tol * moments.y_scatter
-    n_targets = len(goals)
+    penalty, n_targets = plan.penalty(alpha, l1_ratio, moments.weight), len(moments.y_scatter)
+    # Targets that share a penalty are one problem.
+    goals = plan.tol * (moments.y_scatter.sum(keepdims=True) if plan.joint else moments.y_scatter)
+    n_problems = len(goals)
     first = 0 if start is None else start.target
     problems = {}
-    for target in range(first, n_targets):
+    for target in range(first, n_problems):
         [problems[target]] = yield from open_problems(plan, [moments], [target])
     state = start or DescentState(
-        begin, np.zeros(n_targets), np.zeros(n_targets, dtype=np.int64), np.zeros(n_targets), np.zeros(n_targets),
+        begin, np.zeros(n_targets), np.zeros(n_problems, dtype=np.int64), np.zeros(n_problems), np.zeros(n_problems),
         moments.weight, problems[0].method, 0, False, 0, (),
     )  # fmt: skip
     for target, problem in problems.items():
@@ -114,7 +120,7 @@ def coordinate_descent(
             yield from problem.restore(*state.record)
             problem.settled, problem.orders.n_drawn = state.settled, state.n_drawn
             problem.gap = float(state.gaps[target])
-        yield from problem.start(state.coef[:, target])
+        yield from problem.start(state.coef if plan.joint else state.coef[:, target])
         if not resumed:
             # No sweeps, only the gap and the objective at the start: the first step reports all targets.
             yield from problem.round(penalty, float(goals[target]), plan.tol, 0)
@@ -127,7 +133,7 @@ def coordinate_descent(
     if start is None:
         yield _step(state, moments, goals)
     finished = True
-    for target in range(first, n_targets):
+    for target in range(first, n_problems):
         problem, goal = problems.pop(target), float(goals[target])
         while not problem.settled and (left := plan.max_iter - int(state.sweeps[target])) > 0:
             # A round may take twice the sweeps done so far: the gap, a pass over wide rows, is computed O(log sweeps)
@@ -143,7 +149,10 @@ def coordinate_descent(
 def _advance(state: DescentState, moments: MomentSums, target: int, problem: Any, penalty: Penalty) -> DescentState:
     """Return the state after a round of one target."""
     coef, sweeps, gaps, objectives = (a.copy() for a in (state.coef, state.sweeps, state.gaps, state.objectives))
-    coef[:, target] = problem.coef
+    if isinstance(problem, TaskProblem):
+        coef = problem.coef
+    else:
+        coef[:, target] = problem.coef
     sweeps[target] += problem.sweeps
     gaps[target], objectives[target] = problem.gap, problem.objective(penalty)
     intercept = moments.y_mean - moments.mean @ coef
@@ -169,11 +178,18 @@ def open_problems(
 ) -> Generator[Any, Any, list[Any]]:
     """Open one problem for each of some moments, with the targets and weights they belong to."""
     if plan.on_gram:
+        if plan.joint:
+            return [TaskDescent(sums, Orders(plan.seed)) for sums in moments]
         return [GramDescent(sums, target, Orders(plan.seed)) for sums, target in zip(moments, targets, strict=True)]
     y, own = yield Targets()
     weights = [own] * len(moments) if weights is None else weights
     stores = yield OpenColumns([sums.mean for sums in moments], weights)
-    problems = []
+    problems: list[Any] = []
+    if plan.joint:
+        for sums, store in zip(moments, stores, strict=True):
+            centred = np.stack([store.weigh(column) for column in (y - sums.y_mean).T])
+            problems.append(TaskWorkingSet(sums, Orders(plan.seed), store, centred, plan.subject))
+        return problems
     for sums, target, store in zip(moments, targets, stores, strict=True):
         # Centred and multiplied by the roots of the weights, as the columns are.
         centred = store.weigh(y[:, target] - sums.y_mean[target])

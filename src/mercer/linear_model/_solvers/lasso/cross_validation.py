@@ -43,6 +43,10 @@ class Fold:
         intercept = float(self.moments.y_mean[0] - self.moments.mean @ w)
         return self.test.error(w, intercept)
 
+    def error_of_all(self, W: Array) -> float:
+        """Return the error of coefficients (columns, targets), the mean over the targets."""
+        return self.test.error_of_all(W, self.moments.y_mean - self.moments.mean @ W)
+
     def errors(self, W: Array) -> Array:
         """Return the weighted mean squared errors of several models, one in each row of `W`, on the test rows."""
         return self.test.errors(W, self.moments.y_mean[0] - W @ self.moments.mean)
@@ -83,11 +87,39 @@ class ChosenRows:
         squares = (self.y - fitted - intercept) ** 2
         return float(np.average(squares, weights=self.weight))
 
+    def error_of_all(self, W: Array, intercepts: Array) -> float:
+        """Return the mean error over the targets; `W` is (columns, targets)."""
+        used = np.flatnonzero(W.any(axis=1))
+        rows = self.X[:, used] if is_sparse_matrix(self.X) else self.X[self.rows[:, None], used]
+        squares = (self.y - rows @ W[used] - intercepts) ** 2
+        return float(np.mean(np.average(squares, axis=0, weights=self.weight)))
+
     def errors(self, W: Array, intercepts: Array) -> Array:
         used = np.flatnonzero(W.any(axis=0))
         rows = self.X[:, used] if is_sparse_matrix(self.X) else self.X[self.rows[:, None], used]
         squares = (self.y[:, None] - rows @ W[:, used].T - intercepts) ** 2
         return np.average(squares, axis=0, weights=self.weight)
+
+
+class SummedFolds:
+    """The errors of several targets on the test rows of all folds at once, from their moments."""
+
+    def __init__(self, folds: list[Fold]) -> None:
+        tests = [fold.test.moments for fold in folds]
+        self.scatter = np.stack([sums.scatter for sums in tests])
+        self.cross = np.stack([2.0 * sums.cross for sums in tests])
+        self.squares = np.stack([sums.y_scatter for sums in tests])
+        self.weight = np.array([sums.weight for sums in tests])
+        # Test rows less training rows: what the intercepts, which the training rows give, leave of the means.
+        self.mean = np.stack([fold.test.moments.mean - fold.moments.mean for fold in folds])[:, None]
+        self.y_mean = np.stack([fold.test.moments.y_mean - fold.moments.y_mean for fold in folds])
+
+    def errors(self, W: Array) -> Array:
+        """Return the mean error over the targets for each fold; `W` is (folds, columns, targets)."""
+        spread = self.squares - np.add.reduce(W * (self.cross - self.scatter @ W), axis=1)
+        miss = self.y_mean - (self.mean @ W)[:, 0]
+        squares = np.maximum(0.0, spread) / self.weight[:, None] + miss * miss
+        return np.add.reduce(squares, axis=1) / squares.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,12 +295,13 @@ class _Walk:
 
     def __init__(self, plan: DescentPlan, folds: list[Any], moments: list[Any], problems: list[Any], ratios: Array):
         self.plan, self.folds, self.moments, self.problems, self.ratios = plan, folds, moments, problems, ratios
-        self.goals = [plan.tol * float(sums.y_scatter[0]) for sums in moments]
+        self.summed = SummedFolds(folds) if plan.joint and plan.on_gram else None
+        self.goals = [plan.tol * float(sums.y_scatter.sum()) for sums in moments]
 
     def begin(self, alphas: Array) -> Generator[Any, Any, FoldsState]:
         # NaN marks an error that is not known yet.
         errors = np.full((*alphas.shape, len(self.folds)), np.nan)
-        nothing = np.zeros((len(self.moments[-1].mean), 1))
+        nothing = np.zeros(self.moments[-1].cross.shape)
         goal = self.goals[-1] / self.moments[-1].weight
         state = FoldsState(
             nothing, self.moments[-1].y_mean, 0.0, 0, goal, self.problems[-1].method, 0, 0, alphas, errors, 0, True,
@@ -291,10 +324,13 @@ class _Walk:
         lags = state.chosen != state.best
         results = yield Together([*asking, *([self.whole(state, state.best)] if lags else [])])
         if lags:
-            state = self.with_model(state, state.best)
+            state = self.with_model(state, state.best, note=False)
         errors = state.errors.copy()
-        place = np.unravel_index(state.n_done, errors.shape[:2])
-        errors[place] = [error for error, _ in results[: len(self.folds)]]
+        place = divmod(state.n_done, errors.shape[1])
+        if self.summed is None:
+            errors[place] = [error for error, _ in results[: len(self.folds)]]
+        else:
+            errors[place] = self.summed.errors(np.stack([problem.coef for problem in self.problems[:-1]]))
         # Strictly less: among equal errors the larger penalty, which came first, is kept.
         better = state.n_done == 0 or errors[place].mean() < self.mean(state, state.best)
         met = state.met and all(met for _, met in results[: len(self.folds)])
@@ -308,19 +344,20 @@ class _Walk:
             problem, penalty, self.goals[-1], self.plan.tol, self.plan.max_iter
         )
 
-    def with_model(self, state: FoldsState, number: int) -> FoldsState:
-        """Return the state with the present model of all rows, for a penalty."""
+    def with_model(self, state: FoldsState, number: int, note: bool = True) -> FoldsState:
+        """Return the state with the present model of all rows, for a penalty; `note` the position of the problems."""
         problem, moments = self.problems[-1], self.moments[-1]
-        coef, settled = problem.coef[:, None], problem.settled
+        coef, settled = problem.coef, problem.settled
+        coef = coef if coef.ndim == 2 else coef[:, None]
         state = replace(
             state, coef=coef, intercept=moments.y_mean - moments.mean @ coef, gap=problem.gap / moments.weight,
             sweeps=problem.total_sweeps, chosen=number, met=state.met and settled,
         )  # fmt: skip
-        return self._note(state)
+        return self._note(state) if note else state
 
     def mean(self, state: FoldsState, number: int) -> float:
         """Return the mean error over the folds at a penalty."""
-        return state.errors[np.unravel_index(number, state.errors.shape[:2])].mean()
+        return state.errors[divmod(number, state.errors.shape[1])].mean()
 
     def certificate(self, state: FoldsState) -> Certificate:
         return Certificate.of("duality gap", state.gap, state.goal, STATEMENT)
@@ -330,12 +367,16 @@ class _Walk:
         problem, penalty, goal = self.problems[number], self._penalty(state, state.n_done, number), self.goals[number]
         # A new share of the l1 part begins its path at the largest penalty, where all coefficients are zero.
         if state.n_done % state.errors.shape[1] == 0:
-            yield from problem.start(np.zeros(len(state.coef)))
+            yield from problem.start(np.zeros(state.coef.shape if self.plan.joint else len(state.coef)))
         yield from solve_problem(problem, penalty, goal, self.plan.tol, self.plan.max_iter)
-        return self.folds[number].error(problem.coef), problem.settled and problem.gap <= goal
+        arrived = problem.settled and problem.gap <= goal
+        if self.summed is not None:
+            return np.nan, arrived
+        fold, coef = self.folds[number], problem.coef
+        return fold.error_of_all(coef) if coef.ndim == 2 else fold.error(coef), arrived
 
     def _penalty(self, state: FoldsState, number: int, problem: int) -> Penalty:
-        ratio, alpha = np.unravel_index(number, state.errors.shape[:2])
+        ratio, alpha = divmod(number, state.errors.shape[1])
         total = self.moments[problem].weight
         return self.plan.penalty(float(state.alphas[ratio, alpha]), float(self.ratios[ratio]), total)
 

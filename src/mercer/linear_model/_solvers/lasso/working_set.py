@@ -19,7 +19,7 @@ from mercer.linear_model._solvers.lasso.gram_descent import MEMORY, DescentProbl
 
 Asking = Generator[Any, Any, None]
 # From this many columns on, a Gram matrix may cost more than it saves, unless the rows exceed half the columns.
-_GRAM_SIZE = 1000
+GRAM_SIZE = 1000
 # Columns that may enter at once even if fewer are in use.
 _FIRST = 64
 # Columns with slopes above this share of their bound enter with those that violate it: on a path they come next.
@@ -161,7 +161,7 @@ class WorkingSet(DescentProblem):
     @property
     def has_gram(self) -> bool:
         """Whether descent runs on the Gram matrix of the working set."""
-        return len(self.columns) <= max(_GRAM_SIZE, 2 * len(self.y))
+        return len(self.columns) <= max(GRAM_SIZE, 2 * len(self.y))
 
     def _add_columns(self, indices: Array) -> Asking:
         """Add columns to the working set."""

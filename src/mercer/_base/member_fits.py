@@ -1,0 +1,78 @@
+"""Fits of the members of an estimator that wraps others: as many at a time as there are threads, each one a step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source.array import ArraySource
+from mercer._source.threads import run_numbered
+
+NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
+
+
+@plain
+@dataclass(frozen=True)
+class BagState:
+    """The members so far."""
+
+    members: Any
+
+
+class GivenRows(ArraySource):
+    """Rows as the user gave them, which members and callbacks see; the driver sees their indices only."""
+
+    def __init__(self, X: Any, y: np.ndarray, weight: Any, threads: int) -> None:
+        super().__init__(np.arange(len(y), dtype=np.float64)[:, None], y, weight, threads)
+        self.given = X
+
+    def whole(self) -> Any:
+        """Return the rows as the user gave them."""
+        return self.given
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what identifies the rows, for checkpoints."""
+        return super().fingerprint() | {"data": joblib.hash(self.given)}
+
+
+def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
+    """Return a call that fits `size` members, from index `first` on, in parallel."""
+
+    def fit_all() -> list[Any]:
+        if size == 1:
+            # A single member may use all threads itself.
+            return [fit(first)]
+        members: list[Any] = []
+        run_numbered(lambda offset: fit(first + offset), size, size, members.append)
+        return members
+
+    return fit_all
+
+
+@dataclass(frozen=True, eq=False)
+class MemberFits:
+    """The solver: fits as many members at a time as there are threads; each member is a step.
+
+    ``certify(state)`` returns the certificate of some members, where they have any.
+    """
+
+    fit: Callable[[int], Any]
+    n_members: int
+    threads: int
+    certify: Callable[[BagState], Certificate] = lambda state: NO_BOUND
+
+    def solve(self, state: BagState | None) -> Solver:
+        """Fit the members that `state` does not have yet."""
+        state = BagState(()) if state is None else state
+        while len(state.members) < self.n_members:
+            first = len(state.members)
+            size = min(self.threads, self.n_members - first)
+            for member in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
+                state = BagState((*state.members, member))
+                yield Step(float(len(state.members)), state, self.certify(state))
+        return Solution(state, True, self.certify(state))
