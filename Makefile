@@ -187,7 +187,8 @@ bench: $(VENV)/ready-bench build
 	$(PYTHON) -m benchmarks --case $(CASE) $(BENCH)
 
 docs: $(VENV)/ready-docs build
-	$(PYTHON) -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(PYTHON) -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+	$(PYTHON) -m tools.site_check
 
 coverage: $(VENV)/ready-test,lint
 	$(PYTHON) tools/coverage.py

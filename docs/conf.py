@@ -17,13 +17,15 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "own_members",
     "plain_docstrings",
     "experimental_marks",
     "proofs",
     "drawings",
+    "formulas",
+    "search_words",
+    "solutions",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -38,10 +40,24 @@ numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
+html_copy_source = False
+html_math_renderer = "mathml"
+# 900 pages of the reference have the path to their module above them, and no list of all modules beside them.
+html_sidebars = {"index": [], "api/generated/*": []}
 html_theme_options = {
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "mercer"},
     "navigation_with_keys": False,
-    "show_prev_next": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_nav_level": 1,
+    "navigation_depth": 3,
+    # Without this each of some 2 000 pages of the reference lists all the others: 100 KB a page.
+    "collapse_navigation": True,
+    "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -60,6 +60,13 @@ def render_exceptions(models: list[Any]) -> str:
     return "\n".join(["| class | exempt from | reason |", "|---|---|---|", *lines, ""])
 
 
+def render_numbers() -> str:
+    """Return the measured table of README.md without its column of links, which lead to files of the repository."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("<!-- numbers: ", 1)[1].split("-->", 1)[1].split("<!-- end of numbers -->", 1)[0]
+    return "\n".join("|".join(line.split("|")[:4]) + "|" for line in table.strip().splitlines())
+
+
 def render_places(models: list[Any]) -> str:
     """In which places each class runs, as its tags say."""
     from mercer._source.opening import PLACES

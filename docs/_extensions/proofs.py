@@ -1,4 +1,4 @@
-"""The directives ``{differences}``, ``{exceptions}``, ``{places}`` and ``{stable-names}``.
+"""The directives ``{differences}``, ``{exceptions}``, ``{numbers}``, ``{places}`` and ``{stable-names}``.
 
 They make tables that cannot fall behind the code.
 """
@@ -13,6 +13,7 @@ from proof_tables import (
     read_differences,
     render_differences,
     render_exceptions,
+    render_numbers,
     render_places,
     render_stable_names,
 )
@@ -48,6 +49,14 @@ class Exceptions(TableDirective):
         return render_exceptions(list_models())
 
 
+class Numbers(TableDirective):
+    """Four measured numbers beside scikit-learn's."""
+
+    def render(self) -> str:
+        self.env.note_dependency(str(ROOT / "README.md"))
+        return render_numbers()
+
+
 class Places(TableDirective):
     """Estimators against the places that their tags name."""
 
@@ -67,6 +76,7 @@ class StableNames(TableDirective):
 def setup(app: Any) -> dict[str, bool]:
     app.add_directive("differences", Differences)
     app.add_directive("exceptions", Exceptions)
+    app.add_directive("numbers", Numbers)
     app.add_directive("places", Places)
     app.add_directive("stable-names", StableNames)
     return {"parallel_read_safe": True}

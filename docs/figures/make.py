@@ -9,6 +9,10 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.collections import Collection, QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -29,7 +33,24 @@ STYLE = {
     "legend.frameon": False,
     # Without a fixed salt and date the same figure would differ from build to build.
     "svg.hashsalt": "mercer",
+    "savefig.dpi": 160,
 }
+# More marks or corners than this are drawn as pixels inside the figure: as curves they take megabytes.
+MOST_CORNERS = 300
+
+
+def count_corners(artist: Artist) -> int:
+    """Return how many corners and marks a collection or a line has."""
+    if isinstance(artist, Collection):
+        each = max(1, sum(len(path.vertices) for path in artist.get_paths()))
+        return max(each, len(artist.get_offsets()), artist.get_array().size if isinstance(artist, QuadMesh) else 0)
+    return len(artist.get_xdata()) if isinstance(artist, Line2D) else 0
+
+
+def draw_large_parts_as_pixels(figure: Figure) -> None:
+    """Mark the artists of many corners, so that texts and axes alone stay curves."""
+    for artist in figure.findobj(lambda one: count_corners(one) > MOST_CORNERS):
+        artist.set_rasterized(True)
 
 
 def draw_all(folder: Path) -> None:
@@ -38,6 +59,7 @@ def draw_all(folder: Path) -> None:
     for name, draw in DRAWINGS.items():
         with plt.rc_context(STYLE):
             figure = draw()
+            draw_large_parts_as_pixels(figure)
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
             plt.close(figure)
 
