@@ -4,7 +4,7 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import get_tags
@@ -73,7 +73,7 @@ class ConformalModel(Estimator):
     }
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ConformalModel":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model, and score rows that it has not seen.
 
         Parameters

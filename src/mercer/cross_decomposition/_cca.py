@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Nothing, Real, Rule, parameter
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
@@ -158,23 +157,6 @@ class CCA(LatentRegressor):
         "singular_values_": floats("*"),
         "_total_weight": floats(),
     }
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CCA":
-        """Find the pairs of directions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows of the first table.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Rows of the second table.
-        """
-        source = self._open_tables(X, y, sample_weight)
-        outcome = self._learn(source)
-        self._warn_of_few_rows(source)
-        self._conclude(outcome)
-        return self
 
     def _solve(self, source: Source, tables: TwoTables, start: PairedAxes | None) -> Generator[Any, Any, Any]:
         shares = yield from self._find_shares(tables)

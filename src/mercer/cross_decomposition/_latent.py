@@ -3,13 +3,13 @@
 import warnings
 from collections.abc import Generator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, TransformerMixin
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._base.scoring import RegressorMixin
@@ -52,6 +52,26 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
         "correlations_": floats("components"),
     }
     _takes_sparse = True
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows of the first table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Rows of the second table.
+        """
+        source = self._open_tables(X, y, sample_weight)
+        outcome = self._learn(source)
+        self._warn_of_few_rows(source)
+        self._conclude(outcome)
+        return self
+
+    def _warn_of_few_rows(self, source: Source) -> None:
+        """Warn where correlations say nothing, in the classes whose correlations can be perfect."""
 
     def _open_tables(self, X: Any, y: Any, sample_weight: Any) -> Source:
         """Open both tables, and check that they can have as many components as asked for."""

@@ -1,10 +1,9 @@
 """Partial least squares: PLSRegression and PLSCanonical."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, parameter
 from mercer._solver import Solver
 from mercer._source import Source
@@ -95,14 +94,6 @@ class PLSRegression(_Deflating):
     _canonical = False
     _bounded_by_targets: ClassVar[bool] = False
 
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSRegression":
-        """Find the components."""
-        source = self._open_tables(X, y, sample_weight)
-        outcome = self._learn(source)
-        self._conclude(outcome)
-        return self
-
     def _rotate_targets(self, state: PairedAxes) -> Array:
         # The weights of Y are not orthogonal to the loadings that later components have, so that no recursion gives
         # their rotations.
@@ -182,19 +173,3 @@ class PLSCanonical(_Deflating):
 
     def _algorithm(self) -> str:
         return self.algorithm
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSCanonical":
-        """Find the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows of the first table.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Rows of the second table.
-        """
-        source = self._open_tables(X, y, sample_weight)
-        outcome = self._learn(source)
-        self._conclude(outcome)
-        return self

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import fitting
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._stored import Stored, floats
@@ -66,22 +65,6 @@ class PLSSVD(LatentTransformer):
         "y_weights_": floats("targets, components"),
         "covariances_": floats("components"),
     }
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSSVD":
-        """Find the pairs of directions.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
-            Rows of the first table.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Rows of the second table.
-        """
-        source = self._open_tables(X, y, sample_weight)
-        outcome = self._learn(source)
-        self._conclude(outcome)
-        return self
 
     def _solve(self, source: Source, tables: TwoTables, start: PairedAxes | None) -> Solver:
         return _decompose(tables, self.n_components, start)

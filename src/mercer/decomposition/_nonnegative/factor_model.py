@@ -1,13 +1,14 @@
 """What the estimators of nonnegative factorisation share: parameters, the map of new rows, and the way back."""
 
 import math
-from typing import Any, ClassVar
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import LimitedEstimator, few_rows, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._source import Block, open_source
@@ -64,6 +65,47 @@ class FactorModel(LinearMap, LimitedEstimator):
     }
     _takes_sparse = True
 
+    @fitting
+    def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Self:
+        """Find the parts of `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without negative entries.
+        W : array-like of shape (n_samples, n_components), default=None
+            The start with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), default=None
+            The start with ``init="custom"``.
+        """
+        self._learn(X, W, H)
+        return self
+
+    @fitting
+    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Array:
+        """Find the parts of `X` and return the weights of its rows, as ``transform`` gives them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without negative entries.
+        W : array-like of shape (n_samples, n_components), default=None
+            The start with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), default=None
+            The start with ``init="custom"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            W.
+        """
+        weights = self._learn(X, W, H)
+        return self.transform(X) if weights is None else weights
+
+    @abstractmethod
+    def _learn(self, X: Any, W: Any, H: Any) -> Array | None:
+        """Fit from a given start; return the weights of the rows where they are those that ``transform`` gives."""
+
     def transform(self, X: Any) -> Array:
         """Find the nonnegative weights of the components in new rows.
 
@@ -97,8 +139,9 @@ class FactorModel(LinearMap, LimitedEstimator):
             X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]).toarray()
         return super().inverse_transform(X)
 
+    @abstractmethod
     def _scores(self, block: Block) -> Array:
-        raise NotImplementedError  # each estimator has a solver of its own
+        """Return the weights of the rows of a block, for the parts of the fit."""
 
     def _penalties(self, n_rows: int) -> Penalties:
         """Return the penalties for `n_rows` rows of the fitted columns."""

@@ -132,43 +132,6 @@ class MiniBatchNMF(FactorModel):
     _depends_on_units = ("columns", "scale", "place")
 
     @fitting
-    def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "MiniBatchNMF":
-        """Find the parts of `X`, batch by batch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without negative entries.
-        W : array-like of shape (n_samples, n_components), default=None
-            The start with ``init="custom"``.
-        H : array-like of shape (n_components, n_features), default=None
-            The start with ``init="custom"``.
-        """
-        self._learn(X, W, H)
-        return self
-
-    @fitting
-    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Array:
-        """Find the parts of `X` and return the weights of its rows, as ``transform`` gives them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without negative entries.
-        W : array-like of shape (n_samples, n_components), default=None
-            The start with ``init="custom"``.
-        H : array-like of shape (n_components, n_features), default=None
-            The start with ``init="custom"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            W.
-        """
-        self._learn(X, W, H)
-        return self.transform(X)
-
-    @fitting
     def partial_fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "MiniBatchNMF":
         """Take `X` as one more batch.
 

@@ -1,4 +1,4 @@
-"""Nonnegative matrix factorisation: rows as sums of parts."""
+"""Nonnegative matrix factorisation: rows as sums of parts, as an estimator and as a function of both factors."""
 
 import warnings
 from functools import partial
@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from mercer._base import fitting, seed_sequence
+from mercer._base import seed_sequence
 from mercer._base.parameter import Boolean, Choice, Seed, parameter
+from mercer._base.validation import check_rows
 from mercer._solver import Solver
 from mercer._source import Block, Source
 from mercer._types import Array
@@ -16,8 +17,7 @@ from mercer.decomposition._nonnegative.coordinate import SWEEPS_PER_ITERATION, d
 from mercer.decomposition._nonnegative.factor_model import FactorModel
 from mercer.decomposition._nonnegative.multiplicative import multiply, solve_rows_multiplicatively
 from mercer.decomposition._nonnegative.problem import Extent, Factors, Penalties
-from mercer.decomposition._nonnegative.start import find_start, resolve_count
-from mercer.decomposition._one_block import answer_on_block
+from mercer.decomposition._nonnegative.start import check_given, find_start, resolve_count
 from mercer.errors import ParameterError
 
 
@@ -100,46 +100,7 @@ class NMF(FactorModel):
     }
     _depends_on_units = ("columns", "place")
 
-    @fitting
-    def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "NMF":
-        """Find the parts of `X`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without negative entries.
-        W : array-like of shape (n_samples, n_components), default=None
-            The start with ``init="custom"``.
-        H : array-like of shape (n_components, n_features), default=None
-            The start with ``init="custom"``.
-        """
-        self._learn(X, W, H)
-        return self
-
-    @fitting
-    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Array:
-        """Find the parts of `X` and return the weights of its rows, as ``transform`` gives them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows without negative entries.
-        W : array-like of shape (n_samples, n_components), default=None
-            The start with ``init="custom"``.
-        H : array-like of shape (n_components, n_features), default=None
-            The start with ``init="custom"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            W.
-        """
-        weights = self._learn(X, W, H)
-        # Multiplicative updates stop before the rows are solved for.
-        return weights if self.solver == "cd" else self.transform(X)
-
-    def _learn(self, X: Any, W: Any, H: Any) -> Array:
-        """Fit, and return W in the type of the rows."""
+    def _learn(self, X: Any, W: Any, H: Any) -> Array | None:
         if self.solver == "cd" and self._beta != 2:
             raise ParameterError(
                 f"NMF: Invalid beta_loss parameter: solver 'cd' does not handle beta_loss = {self.beta_loss!r}; set "
@@ -151,12 +112,13 @@ class NMF(FactorModel):
         source = self._open(X, accept_sparse="csr")
         seed = seed_sequence(self.random_state)
         fitted = partial(self._attributes_of, dtype=source.host_dtype)
-        solve = answer_on_block(partial(self._solve, source, (W, H), seed), source)
+        solve = partial(self._solve, source, (W, H), seed)
         outcome = self._drive(solve, source, fitted=fitted, max_steps=self.max_iter)
         weights = outcome.state.W.astype(source.host_dtype)
         self.n_iter_ = outcome.state.step
         self._conclude(outcome)
-        return weights
+        # Multiplicative updates stop before the rows are solved for.
+        return weights if self.solver == "cd" else None
 
     def _solve(self, source: Source, given: tuple[Any, Any], seed: SeedSequence, start: Factors | None) -> Solver:
         """Measure the rows, choose the start and run the solver."""
@@ -190,3 +152,83 @@ class NMF(FactorModel):
             return solve_rows(block, T, penalties.l1_rows, penalties.l2_rows, sweeps).astype(block.X.dtype)
         W = solve_rows_multiplicatively(block.X, T, self._beta, penalties, self.tol, self.max_iter)
         return W.astype(block.X.dtype)
+
+
+def non_negative_factorization(
+    X: Any,
+    W: Any = None,
+    H: Any = None,
+    n_components: Any = "auto",
+    *,
+    init: str | None = None,
+    update_H: bool = True,
+    solver: str = "cd",
+    beta_loss: Any = "frobenius",
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    alpha_W: float = 0.0,
+    alpha_H: Any = "same",
+    l1_ratio: float = 0.0,
+    random_state: Any = None,
+    verbose: int = 0,
+    shuffle: bool = False,
+) -> tuple[Array, Array, int]:
+    """Factorise rows into W H with factors that are not negative; what :class:`NMF` finds, with both factors.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows without negative entries.
+    W : array-like of shape (n_samples, n_components), default=None
+        The start with ``init="custom"``.
+    H : array-like of shape (n_components, n_features), default=None
+        The start with ``init="custom"``; kept as it is with ``update_H=False``.
+    n_components : int, 'auto' or None, default='auto'
+        How many parts; ``"auto"`` is that of a given H, else the number of columns.
+    init, solver, beta_loss, tol, max_iter, alpha_W, alpha_H, l1_ratio, random_state, verbose, shuffle
+        As in :class:`NMF`.
+    update_H : bool, default=True
+        Whether to find H too; if not, only W is found, for the given H.
+
+    Returns
+    -------
+    W : ndarray of shape (n_samples, n_components)
+        Weights.
+    H : ndarray of shape (n_components, n_features)
+        Parts.
+    n_iter : int
+        Iterations; 0 where only W was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decomposition import non_negative_factorization
+    >>> X = np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 1.2], [4.0, 1.0], [5.0, 0.8], [6.0, 1.0]])
+    >>> W, H, _ = non_negative_factorization(X, n_components=2, random_state=0, tol=1e-6, max_iter=1000)
+    >>> bool(np.allclose(W @ H, X, atol=1e-2))
+    True
+    """
+    model = NMF(
+        n_components,
+        init=init,
+        solver=solver,
+        beta_loss=beta_loss,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
+        alpha_W=alpha_W,
+        alpha_H=alpha_H,
+        l1_ratio=l1_ratio,
+        verbose=verbose,
+        shuffle=shuffle,
+    )
+    model._check_parameters()
+    if update_H:
+        weights = model.fit_transform(X, W=W, H=H)
+        return weights, model.components_, model.n_iter_
+    if W is not None:
+        warnings.warn("When update_H=False, the provided initial W is not used.", RuntimeWarning, stacklevel=2)
+    rows = check_rows(model, X, threads=1, accept_sparse="csr")
+    count = resolve_count(n_components, None if H is None else np.asarray(H), rows.shape[1])
+    model.components_ = check_given(H, (count, rows.shape[1]), "H", rows.dtype).astype(rows.dtype)
+    return model.transform(X), model.components_, 0

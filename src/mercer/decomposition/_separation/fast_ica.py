@@ -12,7 +12,6 @@ from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, 
 from mercer._source import Source
 from mercer._statistic.labels import Rows
 from mercer._stored import Stored, floats
-from mercer.decomposition._one_block import answer_on_block
 from mercer.decomposition._separation.fixed_point import pursue_all, pursue_each
 from mercer.decomposition._separation.gaussianity import rate_sources, warn_of_gaussians
 from mercer.decomposition._separation.ica import make_refusal
@@ -147,7 +146,7 @@ class FastICA(Unmixer, LimitedEstimator):
         solver = pursue_all if self.algorithm == "parallel" else pursue_each
         fitted = partial(self._describe, task)
         with np.errstate(invalid="ignore", over="ignore"):
-            outcome = self._drive(answer_on_block(partial(solver, task), source), source, fitted=fitted)
+            outcome = self._drive(partial(solver, task), source, fitted=fitted)
         self.n_iter_ = int(outcome.state.steps)
         if task.score.has_native:
             warn_of_gaussians("FastICA", np.asarray(self.gaussian_pvalue_), outcome.state.white.weight)

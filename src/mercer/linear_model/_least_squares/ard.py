@@ -1,23 +1,20 @@
 """Bayesian linear regression with a precision for each coefficient: columns that say nothing are dropped."""
 
-import math
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitting, open_new_rows
-from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
+from mercer._base import fitting
+from mercer._base.parameter import Real, parameter
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats
-from mercer.linear_model._least_squares.bayesian_ridge import Predictive
+from mercer.linear_model._least_squares.posterior import PosteriorRegressor
 from mercer.linear_model._single_target import open_single_target
 from mercer.linear_model._solvers.closed_form.relevance import RelevancePriors, RelevanceState, maximise_relevance
 
 
-class ARDRegression(LinearRegressor):
+class ARDRegression(PosteriorRegressor):
     """Bayesian linear regression that determines which columns are relevant.
 
     The model is y_i ~ N(b + x_i . w, 1 / alpha) and w_j ~ N(0, 1 / lambda_j), with a flat prior on the intercept b.
@@ -73,39 +70,24 @@ class ARDRegression(LinearRegressor):
     [1.0, -2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
 
-    max_iter: int = parameter(Integer(1), default=300, doc="The most steps.")
-    tol: float = parameter(
-        Real(0),
-        default=1e-3,
-        doc="The fit ends when the coefficients change by less than this in sum and no derivative of the log evidence "
-        "by the logarithm of a precision is larger.",
-    )
-    alpha_1: float = parameter(Real(0, closed="left"), default=1e-6, doc="Shape of the Gamma prior on alpha.")
-    alpha_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on alpha.")
-    lambda_1: float = parameter(Real(0, closed="left"), default=1e-6, doc="Shape of the Gamma prior on each lambda.")
-    lambda_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on each lambda.")
-    compute_score: bool = parameter(
-        Boolean(), default=False, doc="Whether to keep the log evidence of each step in ``scores_``."
-    )
     threshold_lambda: float = parameter(
-        Real(0), default=1e4, doc="Columns whose precision is at least this are dropped."
+        Real(0), default=1e4, after="compute_score", doc="Columns whose precision is at least this are dropped."
     )
-    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
-    copy_X: bool = parameter(
-        Boolean(), default=True, doc="Has no effect: rows are neither copied nor overwritten. Kept for scikit-learn."
-    )
-    verbose: bool = parameter(Boolean() | Integer(0), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
+    _documents = {
+        "tol": (
+            "The fit ends when the coefficients change by less than this in sum and no derivative of the log evidence "
+            "by the logarithm of a precision is larger."
+        ),
+        "lambda_1": "Shape of the Gamma prior on each lambda.",
+        "lambda_2": "Rate of the prior on each lambda.",
+    }
 
     # A column that is dropped takes its share of the evidence with it, and MacKay's steps may go down.
     _objective_moves: ClassVar[str | None] = None
     _stored: ClassVar[dict[str, Stored]] = {
-        "alpha_": floats(),
         "lambda_": floats("columns"),
         "sigma_": floats("kept, kept"),
-        "X_offset_": floats("columns"),
-        "X_scale_": floats("columns"),
-        "scores_": floats("*"),
         "_weight": floats(),
     }
     _depends_on_units = ("columns", "scale", "target")
@@ -144,51 +126,8 @@ class ARDRegression(LinearRegressor):
             "_weight": state.weight,
         }
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        return_std : bool, default=False
-            Whether to return the standard deviation of the prediction too: of the noise, 1 / alpha, of the
-            coefficients, x S x^T with x centred, and of the intercept, 1 / (alpha n).
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The mean of the predictive distribution.
-        deviation : ndarray of shape (n_samples,)
-            Its standard deviation, with `return_std`.
-        """
-        if not return_std:
-            return super().predict(X)
-        check_is_fitted(self)
+    def _describe_posterior(self) -> tuple[np.ndarray, float]:
         kept = np.flatnonzero(self.lambda_ < self.threshold_lambda)
         covariance = np.zeros((len(self.lambda_),) * 2, self.sigma_.dtype)
         covariance[np.ix_(kept, kept)] = self.sigma_
-        floor = (1.0 + (1.0 / self._weight if self.fit_intercept else 0.0)) / self.alpha_
-        source = open_new_rows(self, X, accept_sparse="csr")
-        return source.map(Predictive(self.coef_, self.intercept_, self.X_offset_, covariance, floor))
-
-    def log_likelihood(self, X: Any, y: Any) -> float:
-        """Return the log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        value : float
-        """
-        residual = self.residuals(X, y).astype(np.float64)
-        constant = len(residual) * math.log(self.alpha_ / (2 * math.pi))
-        return 0.5 * (constant - self.alpha_ * float(residual @ residual))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
+        return covariance, self._weight

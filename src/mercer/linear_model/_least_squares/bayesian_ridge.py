@@ -2,20 +2,19 @@
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitting, open_new_rows, seed_sequence
-from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
+from mercer._base import fitting, seed_sequence
+from mercer._base.parameter import Boolean, Nothing, Real, parameter
 from mercer._solver import Solver
-from mercer._source import Block, Source
+from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats, part
+from mercer.linear_model._least_squares.posterior import PosteriorRegressor
 from mercer.linear_model._single_target import open_single_target
 from mercer.linear_model._solvers.closed_form.evidence import Evidence, EvidenceState, Precisions, maximise_evidence
 from mercer.linear_model._solvers.closed_form.linear_spectrum import (
@@ -25,7 +24,7 @@ from mercer.linear_model._solvers.closed_form.linear_spectrum import (
 )
 
 
-class BayesianRidge(LinearRegressor):
+class BayesianRidge(PosteriorRegressor):
     """Bayesian linear regression with a Gaussian prior on the coefficients.
 
     The model is y_i ~ N(b + x_i . w, 1 / alpha) and w ~ N(0, I / lambda), with a flat prior on the intercept b. Given
@@ -80,28 +79,11 @@ class BayesianRidge(LinearRegressor):
     203 +- 55, ridge penalty 0.0336
     """
 
-    max_iter: int = parameter(
-        Integer(1),
-        default=300,
-        doc="The most steps of the maximisation; a step costs O(d^2) and no pass over the rows.",
-    )
-    tol: float = parameter(
-        Real(0, math.inf, "neither"),
-        default=1e-3,
-        doc="The fit ends when the coefficients change by less than this in sum and no derivative of the log "
-        "evidence by log alpha and log lambda is larger.",
-    )
-    alpha_1: float = parameter(
-        Real(0),
-        default=1e-6,
-        doc="Shape of the Gamma prior on alpha: alpha_1 log alpha - alpha_2 alpha is added to the log evidence.",
-    )
-    alpha_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on alpha.")
-    lambda_1: float = parameter(Real(0, closed="left"), default=1e-6, doc="Shape of the Gamma prior on lambda.")
-    lambda_2: float = parameter(Real(0, closed="left"), default=1e-6, doc="Rate of the prior on lambda.")
+    tol: float = parameter(Real(0, math.inf, "neither"), default=1e-3, after="max_iter")
     alpha_init: float | None = parameter(
         Real(0) | Nothing(),
         default=None,
+        after="lambda_2",
         doc="Where alpha starts, or what it is; None means one over the variance of the targets.",
     )
     lambda_init: float | None = parameter(
@@ -109,33 +91,26 @@ class BayesianRidge(LinearRegressor):
         default=None,
         doc="Where lambda starts, or what it is; None means 1. Zero, held, is a flat prior: least squares.",
     )
-    compute_score: bool = parameter(
-        Boolean(), default=False, doc="Whether to keep the log evidence of each step in ``scores_``."
-    )
-    fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
-    copy_X: bool = parameter(
-        Boolean(),
-        default=True,
-        doc="Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.",
-    )
-    verbose: bool = parameter(Boolean() | Integer(0), default=False)
     maximise_evidence: bool = parameter(
         Boolean(),
         default=True,
+        after="verbose",
         doc="Whether to maximise the evidence over alpha and lambda, or to leave both where they start.",
     )
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    _documents = {
+        "max_iter": "The most steps of the maximisation; a step costs O(d^2) and no pass over the rows.",
+        "tol": (
+            "The fit ends when the coefficients change by less than this in sum and no derivative of the log evidence "
+            "by log alpha and log lambda is larger."
+        ),
+    }
 
     _objective_moves: ClassVar[str | None] = "up"
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "alpha_": floats(),
         "lambda_": floats(),
         "sigma_": floats("columns, columns"),
-        "X_offset_": floats("columns"),
-        "X_scale_": floats("columns"),
         "_evidence": part("EvidenceState"),
-        "scores_": floats("*"),
     }
     _depends_on_units = ("columns", "scale", "target")
 
@@ -191,29 +166,8 @@ class BayesianRidge(LinearRegressor):
             "_evidence": state,
         }
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        return_std : bool, default=False
-            Whether to return the standard deviation of the prediction too: of the noise, 1 / alpha, of the
-            coefficients, x S x^T with x centred, and of the intercept, 1 / (alpha n).
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The mean of the predictive distribution.
-        deviation : ndarray of shape (n_samples,)
-            Its standard deviation, with `return_std`.
-        """
-        if not return_std:
-            return super().predict(X)
-        check_is_fitted(self)
-        # The noise of the target and that of the mean of y, which the intercept carries.
-        floor = (1.0 + (1.0 / self._evidence.spectrum.weight if self.fit_intercept else 0.0)) / self.alpha_
-        source = open_new_rows(self, X, accept_sparse="csr")
-        return source.map(Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
+    def _describe_posterior(self) -> tuple[np.ndarray, float]:
+        return self.sigma_, self._evidence.spectrum.weight
 
     def log_evidence(self, alpha: float | None = None, lambda_: float | None = None) -> float:
         """Return the log density of the training targets with the coefficients integrated out, without Gamma priors.
@@ -233,24 +187,6 @@ class BayesianRidge(LinearRegressor):
         alpha = state.precisions.alpha if alpha is None else alpha
         lambda_ = state.precisions.lambda_ if lambda_ is None else lambda_
         return Evidence(state.spectrum).evaluate(Precisions.within(alpha, lambda_)).value
-
-    def log_likelihood(self, X: Any, y: Any) -> float:
-        """Return the log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        value : float
-        """
-        residual = self.residuals(X, y).astype(np.float64)
-        constant = len(residual) * math.log(self.alpha_ / (2 * math.pi))
-        return 0.5 * (constant - self.alpha_ * float(residual @ residual))
 
     def sample_posterior(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw coefficients and intercepts from the posterior.
@@ -282,29 +218,6 @@ class BayesianRidge(LinearRegressor):
         # The level of the centred model has variance 1 / (alpha sum(w)).
         level = random.standard_normal(n_samples) / math.sqrt(at.alpha * spectrum.weight)
         return coefs, spectrum.y_mean[0] - coefs @ spectrum.mean + level
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
-
-
-@dataclass(frozen=True, eq=False)
-class Predictive:
-    """Mean and standard deviation of the predictions for the rows of a block."""
-
-    coef: Any
-    intercept: Any
-    offset: Any
-    covariance: Any
-    floor: float
-
-    def __call__(self, block: Block) -> tuple[Any, Any]:
-        xp = block.xp
-        mean = block.matmul(self.coef) + self.intercept
-        rows = block.centre(self.offset)
-        variance = xp.sum((rows @ xp.astype(self.covariance, rows.dtype, copy=False)) * rows, axis=1) + self.floor
-        return mean, xp.astype(xp.sqrt(variance), mean.dtype, copy=False)
 
 
 def _spectrum(source: Source, centre: bool) -> Generator[Any, Any, LinearSpectrum]:
