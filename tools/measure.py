@@ -14,8 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu"}
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*$")
+# Words of time and memory: not the possessive "'s", "ten times", nor "no longer".
 COST = re.compile(
-    r"second|\bm?s\b|time|quick|fast|soon|slow|cheap|cost|memory|bytes|MiB|\bMB\b|GB|cache|pays|worth|longer",
+    r"second|(?<!')\bm?s\b|time(?!s\b)|quick|fast|soon|slow|cheap|cost|memory|bytes|MiB|\bMB\b|GB|cache|pays|worth"
+    r"|(?<!no )longer",
     re.IGNORECASE,
 )
 COLLECTIONS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda)

@@ -97,5 +97,5 @@ def test_a_constant_column_gives_a_warning_and_finite_distances():
 def test_distances_that_are_measured_aside_have_the_same_bits(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 2))
     here = MinCovDet(random_state=0).fit(X)
-    monkeypatch.setattr("mercer.covariance._robust._MANY_VALUES", 10)
+    monkeypatch.setattr("mercer._solver.request._LARGE", 10)
     np.testing.assert_array_equal(here.dist_, MinCovDet(random_state=0).fit(X).dist_)

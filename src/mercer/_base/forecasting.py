@@ -16,7 +16,7 @@ from mercer._base.estimator import Estimator
 from mercer._base.rehearsal import Rehearsal, rehearse
 from mercer._base.scaling import amdahl
 from mercer._source import Source
-from mercer._source.memory import Request, count_allowed_bytes, readable, require_memory
+from mercer._source.memory import MOST_TABLE_BYTES, Request, count_allowed_bytes, readable, require_memory
 from mercer._source.sample import Sample, take_sample
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 
@@ -146,8 +146,6 @@ _MOST_ROWS = 2**16
 _MOST_VALUES = 2**23
 # Blocks that a sequential source holds besides those being worked on: read ahead, and being joined.
 _AHEAD = 6
-# Bytes up to which a sequential source keeps a table with one entry per row.
-_MOST_TABLE_BYTES = 2**27
 # Seconds after which a rehearsal is not repeated: the noise of a longer one is small.
 _LONG = 2.0
 
@@ -313,7 +311,7 @@ def _sample_rows(source: Source) -> int:
 def _memory_parts(extrapolation: Extrapolation, source: Source, sample: Sample, copied: bool) -> dict[str, int]:
     """Return the bytes held, by part: whatever the data, growing with the rows, and for access to the rows."""
     parts = {"for blocks and sums": extrapolation.count_fixed_bytes(source.threads)}
-    tables_last = source.place in ("memory", "device") or 8 * source.n_rows <= _MOST_TABLE_BYTES
+    tables_last = source.place in ("memory", "device") or 8 * source.n_rows <= MOST_TABLE_BYTES
     if tables_last and (growing := extrapolation.count_growing_bytes()):
         parts["for what grows with the rows"] = growing
     if copied:

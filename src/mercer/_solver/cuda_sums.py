@@ -22,6 +22,9 @@ _TILE = 128
 _THREADS = 256
 # Blocks that keep a large GPU busy: two rounds of two for each of 128 multiprocessors.
 _BUSY = 512
+# The most vectors of coefficients for which the program computes the kernel values anew for each: array operations
+# take ten times as long.
+MOST_SUMMED = 4
 # The least compute capability that was tested.
 _LEAST_CAPABILITY = 80
 # The code of the Gaussian profile, which the program computes as a power of two.

@@ -67,6 +67,10 @@ class Tiles:
 # The side of a matrix from which a factorisation is heavy: LAPACK takes 20 ms of CPU time on one core, as long as
 # Ctrl-C may wait, and starting a thread takes 0.1 ms. A step of some factorisations is heavy from half of it on.
 HEAVY = 400
+# The same for eigenvectors and singular vectors.
+HEAVY_SPECTRUM = HEAVY // 2
+# Values that calls of NumPy may touch, some operations on each, on the thread that notices Ctrl-C: 10 to 40 ms.
+_LARGE = 2**21
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,11 @@ class Dense:
 
     function: Callable[[], Any]
     heavy: bool = False
+
+    @classmethod
+    def over(cls, function: Callable[[], Any], n_values: int) -> "Dense":
+        """Return a computation that touches `n_values` values, some operations on each: heavy above `_LARGE`."""
+        return cls(function, n_values > _LARGE)
 
     def answer(self, source: Source) -> Any:
         # Most BLAS libraries keep one thread count per process, which is set here; `_fulfil` sets those that keep one
@@ -114,10 +123,6 @@ def run_aside(function: Callable[[], Any]) -> Any:
         _abandoned.append(thread)
         raise
     return promise.result()
-
-
-# Values that calls of NumPy may touch, some operations on each, on the thread that notices Ctrl-C: 10 to 40 ms.
-_LARGE = 2**21
 
 
 def run_large(function: Callable[[], Any], n_values: int) -> Any:

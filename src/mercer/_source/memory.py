@@ -30,7 +30,7 @@ _collected: ContextVar["list[Request] | None"] = ContextVar("mercer_memory_reque
 # Requests of fewer bytes are not checked: reading the limits would take longer than it is worth.
 _SMALL = 32 * 2**20
 # The most bytes of a table with one entry per row, for rows that are not in memory: 16 million float64.
-_MOST_TABLE_BYTES = 128 * 2**20
+MOST_TABLE_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
 
 def small_table(n_rows: int, fill: float, dtype: Any) -> np.ndarray | None:
     """Return an array with one entry per row for a source that is not in memory; None if it would be too large."""
-    if n_rows * np.dtype(dtype).itemsize > _MOST_TABLE_BYTES:
+    if n_rows * np.dtype(dtype).itemsize > MOST_TABLE_BYTES:
         return None
     return np.full(n_rows, fill, dtype=dtype)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Nothing, Real, Seed, attribute, parameter
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.request import run_aside, run_large
+from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, flags, floats
@@ -32,8 +32,6 @@ from mercer.errors import DataError
 
 # The share of Gaussian rows that reweighting leaves out.
 _LEFT_OUT = 0.025
-# Values of the rows from which the last distances are measured aside: 10 ms of work.
-_MANY_VALUES = 500_000
 
 
 class MinCovDet(CovarianceEstimator):
@@ -149,8 +147,7 @@ class MinCovDet(CovarianceEstimator):
         outcome = self._drive(
             partial(_search, X, h, seed_sequence(self.random_state)),
             source,
-            # Distances of many rows take longer than Ctrl-C may wait; NumPy computes them without the lock.
-            fitted=(lambda state: run_aside(partial(listing, state))) if X.size > _MANY_VALUES else listing,
+            fitted=lambda state: run_large(partial(listing, state), 4 * X.size),
         )
         if self.rank_ < X.shape[1]:
             self._warn_of_singularity(X.shape)

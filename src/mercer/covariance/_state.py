@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.graded import find_graded_eigenpairs, is_graded
+from mercer._solver.request import HEAVY
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
@@ -18,8 +19,6 @@ from mercer._types import Array
 
 # From the moments to a generator that may ask for more and returns the share of the identity, or None.
 Shrinking = Callable[[MomentSums], Generator[Any, Any, float | None]]
-# Columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread.
-_HEAVY = 400
 _CERTIFICATE = Certificate.none("The covariance is a closed form of sums over the rows, exact to rounding.")
 
 
@@ -52,9 +51,7 @@ def estimate(
     # The likelihood is of the rows, whose covariance is the empirical one; shrinking may overwrite it.
     empirical = covariance if share is None else covariance.copy()
     covariance = adjust(covariance, moments.weight) if share is None else shrink_covariance(covariance, share)
-    values, rank, precision = yield Dense(
-        lambda: _factorise(covariance, with_precision), heavy=len(covariance) > _HEAVY
-    )
+    values, rank, precision = yield Dense(lambda: _factorise(covariance, with_precision), heavy=len(covariance) > HEAVY)
     condition = float(values[-1]) / float(values[0]) if rank == len(values) else math.inf
     state = CovarianceState(
         np.array(moments.mean), covariance, precision, math.nan if share is None else share, rank, condition

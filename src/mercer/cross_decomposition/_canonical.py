@@ -14,6 +14,7 @@ from scipy.linalg import lapack
 
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._solver.request import HEAVY_SPECTRUM
 from mercer._types import Array
 from mercer.cross_decomposition._deflation import PairedAxes, first_axes
 from mercer.cross_decomposition._moments import Side, TwoTables
@@ -26,8 +27,6 @@ STATEMENT = (
 _WELL_CONDITIONED = 1e-10
 # Correlations closer than this are equal: rounding errors of a decomposition are some 1e-15.
 _EQUAL = 1e-10
-# Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
-_HEAVY = 200
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class CanonicalTask:
 def solve_canonical(task: CanonicalTask, tables: TwoTables, start: PairedAxes | None) -> Solver:
     """Find all pairs at once; a solver of one step."""
     if start is None:
-        heavy = max(tables.cross.shape) > _HEAVY
+        heavy = max(tables.cross.shape) > HEAVY_SPECTRUM
         # A small problem is solved in less time than handing it out takes.
         start = (yield Dense(partial(_find_pairs, task, tables), heavy)) if heavy else _find_pairs(task, tables)
         yield Step(start.gain, start, _certify(task, start))

@@ -15,6 +15,7 @@ from scipy.linalg.lapack import dsyevd
 
 from mercer._solver import Dense, Solution, Solver, Step, Tiles
 from mercer._solver.graded import decompose_rows_of_any_size, find_graded_eigenpairs, is_graded
+from mercer._solver.request import HEAVY_SPECTRUM
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle
@@ -23,8 +24,6 @@ from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_o
 from mercer.decomposition._dimension import choose_dimension
 from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_gram
 
-# Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
-_HEAVY = 200
 _EPSILON = float(np.finfo(np.float64).eps)
 # Columns: up to here all eigenvectors take less time than SciPy needs to choose and check a driver, 40 us.
 _FEW = 32
@@ -55,7 +54,7 @@ def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
         scatter = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
         graded = is_graded(np.diagonal(scatter))
         lead = _lead_graded if graded else _leading
-        vectors, sizes, rest = yield Dense(lambda: lead(scatter, task, sums.weight), task.n_features > _HEAVY)
+        vectors, sizes, rest = yield Dense(lambda: lead(scatter, task, sums.weight), task.n_features > HEAVY_SPECTRUM)
         # Signs and zero variances are settled before residuals are measured.
         least = 0.0 if graded else task.tiny
         axes, sizes = yield Dense(lambda: settle(vectors, sizes, len(sizes), least, task.dtype))
@@ -79,7 +78,7 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
         scale = task.scale(sums.weight, sums.mean, (sums.factor**2).sum(axis=0))
         factor = sums.factor if scale is None else sums.factor / scale
         graded = is_graded((factor**2).sum(axis=0))
-        vectors, values = yield Dense(lambda: _find_axes(factor, graded), task.n_features > _HEAVY)
+        vectors, values = yield Dense(lambda: _find_axes(factor, graded), task.n_features > HEAVY_SPECTRUM)
         sizes, rest = _choose(values[: task.limit] ** 2, task, sums.weight)
         # The factor was never squared, so its rounding threshold applies to singular values; sizes are their squares.
         least = 0.0 if graded else task.tiny**2
@@ -99,7 +98,7 @@ def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
         )
         sums, _, scale = yield from measure(task, diagonal=True)
         inner = yield Tiles(make_centred_gram(sums.mean, scale), np.empty((n_rows, n_rows)))
-        vectors, sizes, rest = yield Dense(lambda: _leading(inner, task, sums.weight), n_rows > _HEAVY)
+        vectors, sizes, rest = yield Dense(lambda: _leading(inner, task, sums.weight), n_rows > HEAVY_SPECTRUM)
         unit = 1.0 if scale is None else scale[:, None]
         # An eigenvector of the Gram matrix maps to the axis X^T u.
         lifted = (yield Lift(sums.mean, vectors.T)) / unit

@@ -25,10 +25,6 @@ STATEMENT = (
 )
 # The tolerance of block products if tol is 0: the error of eigenvalues is about its square.
 TOLERANCE = 1e-7
-# Rows: from here on a decomposition takes long enough (some 10 ms) to run where Ctrl-C can interrupt it.
-HEAVY = 200
-# Values of rows from which on their own decomposition takes that long.
-HEAVY_VALUES = 2**17
 
 
 @plain

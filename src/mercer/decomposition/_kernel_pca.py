@@ -16,7 +16,7 @@ from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerM
 from mercer._base.kernel_choice import KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Solver
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY_SPECTRUM, Dense
 from mercer._solver.tiled_cholesky import factor, solve
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source import Source
@@ -25,8 +25,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.decomposition._block_krylov import block_krylov, centre
 from mercer.decomposition._kernel_axes import (
-    HEAVY,
-    HEAVY_VALUES,
     TOLERANCE,
     KernelPCAState,
     by_blocks,
@@ -205,7 +203,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _solver(self, rows: Array, kernel: Kernel, used: str, state: KernelPCAState | None) -> Solver:
         n, threads = rows.shape[0], self._threads()
         if used == "dense" and is_narrow(kernel, rows, self.n_components):
-            solved = yield Dense(lambda: decompose_rows(rows, self.n_components), heavy=rows.size > HEAVY_VALUES)
+            solved = yield Dense.over(lambda: decompose_rows(rows, self.n_components), 16 * rows.size)
             return (yield from conclude(solved, self.tol))
         strips = used == "randomized" and not self._is_precomputed
         copies = 0.5 if strips else 3.0 if used == "dense" else 1.0
@@ -223,7 +221,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if used == "randomized":
             product = partial(multiply, matrix, threads=threads)
             return (yield from self._by_blocks(product, n, first if state is None else state))
-        values, vectors = yield Dense(lambda: self._decompose(matrix, count, used), heavy=n > HEAVY)
+        values, vectors = yield Dense(lambda: self._decompose(matrix, count, used), heavy=n > HEAVY_SPECTRUM)
         left = yield Dense(lambda: largest_residual(matrix, values, vectors, threads))
         return (yield from conclude(replace(first, values=values, vectors=vectors, residual=left), self.tol))
 

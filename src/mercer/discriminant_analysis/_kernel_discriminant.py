@@ -17,7 +17,7 @@ from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.request import Dense
+from mercer._solver.request import HEAVY, Dense
 from mercer._solver.tiled_cholesky import factorise
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source.memory import require_memory
@@ -26,8 +26,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed, warn_of_scale
 
-# Rows from which products and the factor of the kernels run aside: 500 rows take 10 ms.
-_HEAVY = 500
 _STATEMENT = "The directions are the leading eigenvectors of a dense matrix, exact to rounding."
 
 
@@ -152,7 +150,7 @@ class KernelDiscriminantAnalysis(
         count = count if self.n_components is None else min(count, self.n_components)
         require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
         K = yield Dense(lambda: self._fill_kernels(kernel, rows))
-        state = yield Dense(lambda: self._directions(K, member, weight, count), heavy=n > _HEAVY)
+        state = yield Dense(lambda: self._directions(K, member, weight, count), heavy=n > HEAVY)
         certificate = Certificate.none(_STATEMENT)
         yield Step(float(np.sum(state.ratios)), state, certificate)
         return Solution(state, True, certificate)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import xlogy
 
-from mercer._base import Estimator
+from mercer._base import Estimator, _crossovers
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Nothing, Real, parameter
@@ -30,9 +30,6 @@ from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
-
-# Up to this many numbers all classes are scored at once, which takes one row a few microseconds.
-_FEW = 2**14
 
 
 class SingularCovarianceError(DataError, LinAlgError):
@@ -72,7 +69,7 @@ class QuadraticScores:
 
     def __call__(self, block: Block) -> Array:
         xp, means = block.xp, block.xp.astype(self.means, block.wide, copy=False)
-        if block.n * means.shape[0] * means.shape[1] <= _FEW:
+        if block.n * means.shape[0] * means.shape[1] < _crossovers.SPLIT_SCORES:
             gaps = xp.astype(block.X, block.wide, copy=False)[None, :, :] - means[:, None, :]
             rows = gaps @ self.whitenings
             # log P_k - log|S_k| / 2 - |whitened gap|^2 / 2.

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.cuda_sums import CudaSums
+from mercer._solver.cuda_sums import MOST_SUMMED, CudaSums
 from mercer._solver.request import Dense, Take
 from mercer._solver.tiled_cholesky import factor
 from mercer._solver.tiled_matrix import kernel_matrix, multiply_triangles
@@ -26,9 +26,6 @@ from mercer.kernels import Kernel
 
 # Rows of a tile of kernel values: with 1000 centres a tile is 2 MB of float64, which stays in the second-level cache.
 _ROWS = 256
-# Up to this many vectors, a CUDA program computes the kernel values anew for each: a table of values to fill and read
-# takes ten times as long.
-_MOST_SUMMED = 4
 _KIND = "preconditioned residual"
 _STATEMENT = (
     "Norm of the preconditioned residual of the normal equations of the centres, over that of their right-hand side; "
@@ -64,7 +61,7 @@ class KernelProduct(Statistic):
             return self._sum_by_tiles(block)
         xp = block.xp
         # Compiled sums on a GPU, for float32 and few vectors: tiles of kernels are never written to memory.
-        if block.X.dtype == xp.float32 == self.centres.dtype and self._count_vectors(block) <= _MOST_SUMMED:
+        if block.X.dtype == xp.float32 == self.centres.dtype and self._count_vectors(block) <= MOST_SUMMED:
             sums = CudaSums(self.kernel, block.X, xp)
             if sums.program is not None:
                 return self._sum_on_gpu(block, sums)

@@ -18,6 +18,7 @@ from mercer._native.graph import elimination_order
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._solver.request import HEAVY_SPECTRUM
 from mercer._source.calls import check_dropped
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats
@@ -34,11 +35,9 @@ _DENSE_ROWS = 1500
 # Share of entries from which that pays: at a twentieth SuperLU fills 0.6 of the triangle of 1000 rows, in 96 ms.
 _DENSE_SHARE = 0.05
 # Up to this size a dense decomposition takes some 3 ms, less than an iterative one with a sparse factorisation.
-_SMALL = 300
+SMALL = 300
 # The same for the largest eigenvalues, which an iteration finds without a factorisation.
 _SMALL_PRODUCTS = 150
-# Above this number of rows a decomposition takes long enough to run where Ctrl-C can interrupt it.
-_HEAVY = 500
 # The share of stored entries from which on products are tried before a factorisation, whose factors would be full: for
 # graphs of 1000 to 2000 rows with a seventh of all edges they take a tenth of its time.
 _FULL = 0.03
@@ -170,7 +169,7 @@ def solve_at_once(
     """Return a function from a state to resume from to a solver of one step, for maps of `n_rows` rows."""
 
     def solver(start: EigenMapState | None) -> Solver:
-        state = (yield Dense(find, n_rows > _HEAVY)) if start is None else start
+        state = (yield Dense(find, n_rows > HEAVY_SPECTRUM)) if start is None else start
         certificate = Certificate.of("residual", state.residual, 1e-6, statement)
         if start is None:
             yield Step(objective(state), state, certificate)
@@ -233,7 +232,7 @@ def smallest_eigenvectors(
     """
     n = matrix.shape[0]
     k = min(k, n)
-    if solver == "dense" or k >= n - 1 or (solver == "auto" and (n <= _SMALL or k > 10)):
+    if solver == "dense" or k >= n - 1 or (solver == "auto" and (n <= SMALL or k > 10)):
         dense = matrix.toarray() if is_sparse_matrix(matrix) else matrix
         values, vectors = find_eigenpairs(dense, last=k - 1)
     else:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.neighbours import nearest_rows
-from mercer._solver.request import run_aside
+from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import one_blas_thread
@@ -29,8 +29,6 @@ STATEMENT = (
 )
 # Eigenvalues are looked for near this: the Laplacian itself is singular, and could not be factored at zero.
 _SHIFT = -1e-5
-# Rows whose affinities take some 20 ms: above, they are computed aside.
-_FEW_ROWS = 1000
 
 
 class SpectralEmbedding(EigenMap):
@@ -160,10 +158,8 @@ class SpectralEmbedding(EigenMap):
         if self.affinity == "rbf":
             gamma = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
             require_memory("SpectralEmbedding", 24.0 * n * n, f"the {n} x {n} affinities", "use nearest_neighbors")
-            if n <= _FEW_ROWS:
-                return rbf_kernel(rows, gamma=gamma), {"gamma_": gamma}
-            # One product and one exponential of n^2 values, without the interpreter's lock.
-            return run_aside(lambda: rbf_kernel(rows, gamma=gamma)), {"gamma_": gamma}
+            # One product and one exponential of n^2 values.
+            return run_large(lambda: rbf_kernel(rows, gamma=gamma), 2 * n * n), {"gamma_": gamma}
         count = max(n // 10, 1) if self.n_neighbors is None else self.n_neighbors
         if self.affinity == "nearest_neighbors":
             check_neighbours("SpectralEmbedding", count - 1, n)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
+from mercer._base import _crossovers
 from mercer._source import Block
 from mercer._source.namespace import multiply_within_rows
 from mercer._statistic.expectation import ExpectedSums, compute_responsibilities, pairs
@@ -20,8 +21,6 @@ from mercer._statistic.statistic import Statistic, Sums
 from mercer._types import Array
 
 _LOG_2_PI = math.log(2.0 * math.pi)
-# Up to this number of values, a call for each component costs more than the arithmetic.
-_FEW = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class CentredExpectation(Statistic):
     def scores(self, block: Block) -> Array:
         """Return log weight + log density of each component at each row, (n, k)."""
         xp, columns = block.xp, []
-        if xp is np and block.n * self.means.size <= _FEW:
+        if xp is np and block.n * self.means.size < _crossovers.SPLIT_SCORES:
             return self._few_scores(block.X)
         for q in range(self.means.shape[0]):
             rows, factor = block.centre(self.means[q, :]), self.factors[q, ...]

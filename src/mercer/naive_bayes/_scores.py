@@ -5,15 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._base import _crossovers
 from mercer._native.sums import class_scores
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
-
-# Values up to which all classes are scored at once: one row of twenty columns then takes 10 microseconds.
-_FEW = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +124,7 @@ class CategoryScores:
         # The cell of column j and category x in a flat table (d, m).
         places = rows + m * xp.arange(d, dtype=xp.int64, device=block.device)[None, :]
         flat = xp.reshape(places, (-1,))
-        if k * flat.shape[0] <= _FEW:
+        if k * flat.shape[0] < _crossovers.SPLIT_SCORES:
             values = xp.take(xp.reshape(self.table, (k, d * m)), flat, axis=1)
             return self.offsets + xp.sum(xp.reshape(values, (k, *rows.shape)), axis=2).T
         columns = []

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import LimitedEstimator, few_rows, fitting, generators, open_new_rows
+from mercer._base import LimitedEstimator, _crossovers, few_rows, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Options, Real, Text, parameter
 from mercer._solver import Solver
@@ -28,8 +28,6 @@ from mercer.neighbors._density_method import Method
 from mercer.neighbors._profile import PROFILES, draw_steps
 from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
-# Up to this number of points, counting the threads of the machine costs more than the sums.
-_FEW = 16
 # How far from 1 a standard deviation may be for scikit-learn's rules, as a logarithm: beyond a factor of 2 the
 # bandwidth errs by more than the rules differ from the best bandwidth of rows that are not Gaussian.
 _LOG_SCALE = 0.7
@@ -174,7 +172,7 @@ class KernelDensity(LimitedEstimator):
         """Return the logarithm of the density at each point."""
         rows = self._points(X)
         points = rows if rows.dtype == np.float64 else rows.astype(np.float64)
-        method = self._method(None if len(rows) > _FEW else 1)
+        method = self._method(None if len(rows) >= _crossovers.THREADED_QUERIES else 1)
         logarithms = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
         return (logarithms - method.log_constant(self.tree_, self.bandwidth_)).astype(rows.dtype, copy=False)
 

@@ -25,9 +25,8 @@ from mercer._statistic.by_class import ClassMoments
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
+from mercer.neighbors import _crossovers
 
-# The most centres for which all gaps take less time than a matrix product and the norms.
-_NARROW = 8
 # Values copied and sorted at a time: 2 MiB.
 _CHUNK = 2**18
 
@@ -76,7 +75,7 @@ class SquaredScores:
         xp = block.xp
         if block.is_sparse:
             return self._of_sparse(block)
-        if block.is_native and self.centres.shape[0] <= _NARROW:
+        if block.is_native and self.centres.size < _crossovers.CENTRE_PRODUCTS:
             scales = np.tile(np.asarray(self.scale, np.float64), (len(self.centres), 1))
             scores = np.empty((block.n, len(self.centres)))
             centres, offsets = (np.ascontiguousarray(part, np.float64) for part in (self.centres, self.offsets))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, LimitedEstimator, check_new_rows, open_new_rows
+from mercer._base import Estimator, LimitedEstimator, _crossovers, check_new_rows, open_new_rows
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Real, Rule, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._solver import Outcome
@@ -24,7 +24,7 @@ from mercer.svm._dual.machines import DualMachines
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.textbook import TextbookSmo, WorkingSetQp
 from mercer.svm._opening import OpenedRows, call_kernel, is_function, is_precomputed
-from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
+from mercer.svm._scores import DeviceScores, Group, MatrixScores, RowScores
 
 # What a warning about a fit that has not converged advises.
 CURE = "raise max_iter or tol, or scale the columns with StandardScaler or MinMaxScaler"
@@ -183,7 +183,7 @@ class KernelMachine(LimitedEstimator):
         machine = prepare_once(self, known, self._make_row_scores)
         rows = check_new_rows(self, X, accept_sparse="csr")
         # For a few rows the start of threads costs more than the scores.
-        return machine.of(rows, 1 if rows.shape[0] <= FEW else self._threads())
+        return machine.of(rows, 1 if rows.shape[0] < _crossovers.THREADED_QUERIES else self._threads())
 
     def _make_row_scores(self) -> RowScores:
         return RowScores(self._kernel, self._kernel.prepare(self.support_vectors_), *self._list_groups())

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer._solver.cuda_sums import CudaSums
+from mercer._base import _crossovers
+from mercer._solver.cuda_sums import MOST_SUMMED, CudaSums
 from mercer._source import Block
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -25,11 +26,6 @@ _SUPPORT = 1024
 # The most coefficients in a product with one row, and the most support vectors of its tile. A BLAS computes products of
 # this size on one thread, hence sums them in one order, without being told to.
 _LONG = 8192
-# Up to this many machines, a CUDA program computes the kernel values anew for each: array operations take ten times as
-# long.
-_MOST_SUMMED = 4
-# Up to this many rows, worker threads cost more than they save.
-FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +63,7 @@ class RowScores:
         # One row and few rows have paths of their own: predictions one by one are the common case of services.
         if X.shape[0] == 1:
             return self._score_one_row(X).astype(dtype, copy=False)
-        if X.shape[0] <= FEW:
+        if X.shape[0] < _crossovers.THREADED_QUERIES:
             return self._score_tile(X, self._tiles).astype(dtype, copy=False)
         out = np.empty((X.shape[0], len(self.offsets)), dtype=dtype)
         parts = self._tiles
@@ -158,7 +154,7 @@ class DeviceScores:
             xp.astype(array, kind) for array in (self.support, self.shift, self.coefficients)
         )
         # Few machines: a CUDA program sums without writing the values.
-        if coefficients.shape[1] <= _MOST_SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
+        if coefficients.shape[1] <= MOST_SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
             sums = self.sums(support, xp)
             if sums.program is not None:
                 return xp.astype(self._add_up(xp, sums, support, xp.astype(block.X, kind) - shift), kind)

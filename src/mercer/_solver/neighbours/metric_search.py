@@ -20,8 +20,6 @@ from mercer.errors import DataError
 _TABLE = 2**21
 # How much less than the bound on a norm counts, for rounding.
 _ROUNDING = 1.0 - 1e-9
-# The most rows for which the tree of a norm is no gain, since a walk has its own cost.
-_SMALL = 64
 # Scores held at a time on each thread: 16 MiB of float64.
 _SCORES = 2**21
 # Twice the rounding of one operation in float64.
@@ -183,7 +181,7 @@ def open_search(
             return DirectionSearch(rows, lengths, method, threads, subject)
     # Norms with a power go down the box tree, since the gap to a box bounds every coordinate.
     power = _read_power(metric)
-    if power is not None and not is_sparse_matrix(rows) and method != "brute" and len(rows) > _SMALL:
+    if power is not None and not is_sparse_matrix(rows) and method != "brute":
         return NormSearch(rows, metric, power, threads, subject)
     return TableSearch(rows, metric, threads, subject)
 

@@ -16,7 +16,7 @@ WIDTH = 32
 # Leaves searched for in one native call: some milliseconds of work, so that Ctrl-C is noticed.
 _RUN = 16
 # Queries searched for in one native call: some milliseconds of work in few dimensions.
-_QUERIES = 16 * WIDTH
+QUERIES = 16 * WIDTH
 # Pairs that one call of the search within a radius may list: 6 MiB of indices and distances.
 _PAIRS = 2**18
 # Groups of queries that are tried to see how much of the tree a search visits.
@@ -227,16 +227,16 @@ class SpaceTree:
         k = distances.shape[1]
 
         def search(item: int) -> None:
-            part = places[item * _QUERIES : (item + 1) * _QUERIES]
+            part = places[item * QUERIES : (item + 1) * QUERIES]
             near = empty_heaps(len(part), k)
             self._search(queries[part], own[part], *near)
             distances[part], indices[part] = near
 
-        if len(queries) <= _QUERIES:
+        if len(queries) <= QUERIES:
             # The start of threads takes longer than a few queries do.
             search(0)
         else:
-            run_numbered(search, -(-len(queries) // _QUERIES), self.threads)
+            run_numbered(search, -(-len(queries) // QUERIES), self.threads)
 
     def _search(self, queries: Array, own: Array, distances: Array, indices: Array) -> int:
         queries = np.ascontiguousarray(queries, np.float64)
@@ -247,7 +247,7 @@ class SpaceTree:
         places = self.place(queries)
 
         def search(item: int) -> tuple[Array, Array]:
-            part = places[item * _QUERIES : (item + 1) * _QUERIES]
+            part = places[item * QUERIES : (item + 1) * QUERIES]
             points, walk, lists = np.ascontiguousarray(queries[part], np.float64), self.walk(self._group), []
             # The list of pairs is bounded: a call that fills it is continued by the next.
             pairs, squares = np.empty((_PAIRS, 2), np.intp), np.empty(_PAIRS)
@@ -256,4 +256,4 @@ class SpaceTree:
                 lists.append((np.column_stack([part[pairs[:count, 0]], pairs[:count, 1]]), squares[:count].copy()))
             return np.concatenate([pairs for pairs, _ in lists]), np.concatenate([squares for _, squares in lists])
 
-        run_numbered(search, -(-len(queries) // _QUERIES), self.threads, receive)
+        run_numbered(search, -(-len(queries) // QUERIES), self.threads, receive)

@@ -21,8 +21,6 @@ Threads = int | Callable[[], int]
 _SPLIT = 2
 # Rows of one call: few enough that many threads have work.
 _RUN = 1024
-# Walks of a row through a tree up to which threads cost more than they save.
-_FEW_WALKS = 2**12
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
 # keep their own values in the cache.
 _TOGETHER = 256
@@ -181,8 +179,6 @@ class PackedForest:
             part = slice(index * step, (index + 1) * step)
             self._walk(X[part], sums[part], leaves[part])
 
-        if n * len(self.roots) <= _FEW_WALKS:
-            threads = 1
         run_numbered(work, -(-n // step), threads() if callable(threads) else threads)
 
     def _walk(self, X: Rows, sums: Array, leaves: Array) -> None:

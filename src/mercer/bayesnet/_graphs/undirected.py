@@ -8,8 +8,6 @@ from mercer.bayesnet._tables.variables import list_some
 from mercer.errors import DataError
 
 Graph = dict[Any, set[Any]]
-# Bits up to which taking the lowest one off again and again is faster than writing the number out.
-_FEW_BITS = 24
 
 
 def read_graph(subject: str, graph: Mapping[Any, Iterable[Any]]) -> Graph:
@@ -137,8 +135,6 @@ def number_graph(graph: Mapping[Any, set[Any]]) -> list[int]:
 
 def list_bits(mask: int) -> list[int]:
     """Return the positions of the bits that are set, in rising order."""
-    if mask.bit_count() > _FEW_BITS:
-        return [place for place, bit in enumerate(reversed(f"{mask:b}")) if bit == "1"]
     positions = []
     while mask:
         lowest = mask & -mask

@@ -26,8 +26,6 @@ from mercer.bayesnet._learning.trees import find_spanning_tree, tabulate_informa
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
 METHODS = ("hill_climb", "chow_liu", "exact", "pc")
-# Codes times columns up to which a tree takes some milliseconds.
-_SHORT = 2**18
 _CERTIFICATES = {
     "exact": "The structure has the largest score of all that keep the constraints.",
     "chow_liu": "The tree has the largest likelihood of all trees.",
@@ -105,8 +103,9 @@ class StructureSearch:
                 f"would be ignored. Use 'hill_climb' or 'exact', or drop them."
             )
         # A thread of its own keeps Ctrl-C alive; for few rows and columns starting it would take longer than the work.
-        heavy = rows.columns.size * len(rows.names) > _SHORT or self.method == "exact"
-        found = yield Dense(partial(self._find, rows, families, constraints), heavy=heavy)
+        find = partial(self._find, rows, families, constraints)
+        n_values = 8 * rows.columns.size * len(rows.names)
+        found = yield Dense(find, heavy=True) if self.method == "exact" else Dense.over(find, n_values)
         certificate = Certificate.none(_CERTIFICATES[self.method])
         yield Step(found.score, found, certificate)
         return Solution(found, True, certificate)

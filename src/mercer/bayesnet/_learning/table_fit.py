@@ -62,10 +62,6 @@ def normalise_counts(counts: Array) -> Array:
         return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), 1.0 / counts.shape[-1])
 
 
-# Codes of rows up to which an E step takes some milliseconds.
-_FEW = 2**14
-
-
 @dataclass(frozen=True, eq=False)
 class TableFit:
     """The tables of one structure over coded rows: the model that the EM engine is asked to fit.
@@ -164,7 +160,7 @@ class _ExpectationModel:
 
     def expectation(self, parameters: list[Array]) -> Dense:
         # A thread of its own keeps Ctrl-C alive; few rows take less time than starting it.
-        return Dense(partial(self.arranged.expect, parameters), heavy=self.fit.rows.columns.size > _FEW)
+        return Dense.over(partial(self.arranged.expect, parameters), 128 * self.fit.rows.columns.size)
 
     def maximisation(self, expected: ExpectedCounts, parameters: list[Array]) -> list[Array]:
         return self.fit.make_tables(expected.counts)

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._base.preparation import prepare_once
 from mercer._native.space import epsilon_grid
 from mercer._solver.neighbours.metric import TREES, Metric
-from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
+from mercer._solver.neighbours.space_tree import NO_LABEL, QUERIES, SpaceTree
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -27,8 +27,6 @@ _ROWS = 2**16
 _SHORT = 1 - 1e-9
 # Keys of cells must fit into 64-bit integers, with room for the offsets of neighbours.
 _MOST_KEYS = 2**62
-# Rows searched for in one native call: some milliseconds of work.
-_RUN = 512
 
 
 def suits_grid(X: Array, eps: float) -> bool:
@@ -274,14 +272,14 @@ class TreeSearch:
         labels = np.empty(rows.shape[0], np.int64)
 
         def work(run: int) -> None:
-            part = slice(run * _RUN, (run + 1) * _RUN)
+            part = slice(run * QUERIES, (run + 1) * QUERIES)
             queries = np.ascontiguousarray(rows[part].toarray() if is_sparse_matrix(rows) else rows[part], np.float64)
             labels[part] = self.tree.lowest_within(queries, self.eps, self.placed, self.lowest, group=1)
 
-        if rows.shape[0] <= _RUN:
+        if rows.shape[0] <= QUERIES:
             work(0)
         else:
-            run_numbered(work, -(-rows.shape[0] // _RUN), threads)
+            run_numbered(work, -(-rows.shape[0] // QUERIES), threads)
         labels[labels == NO_LABEL] = -1
         return labels
 

@@ -16,7 +16,7 @@ from mercer._native.space import box_search
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.first_centres import column_moments
-from mercer._solver.neighbours.space_tree import WIDTH, SpaceTree
+from mercer._solver.neighbours.space_tree import QUERIES, WIDTH, SpaceTree
 from mercer._solver.relay import answer_requests
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, floats, integers, numbers
@@ -25,8 +25,6 @@ from mercer.cluster._numbering import number_by_first_rows
 
 # Squared radius of a sum, in bandwidths: a row farther away adds less than exp(-40) = 4e-18 of a row at the centre.
 _CUT = 80.0
-# Rows in one native call: some milliseconds of work.
-_RUN = 512
 
 
 class GaussianDensity:
@@ -56,7 +54,7 @@ class GaussianDensity:
         sums, means = np.empty(len(rows)), np.empty(rows.shape)
 
         def work(run: int) -> None:
-            part = slice(run * _RUN, (run + 1) * _RUN)
+            part = slice(run * QUERIES, (run + 1) * QUERIES)
             box_search.climb(
                 np.ascontiguousarray(rows[part], np.float64), self.tree.leaves, self.tree.walk(group), self.placed,
                 # exp(-|x - y|^2 / (2 h^2)), and rows beyond the cut are left out.
@@ -64,10 +62,10 @@ class GaussianDensity:
                 sums[part], means[part],
             )  # fmt: skip
 
-        if len(rows) <= _RUN:
+        if len(rows) <= QUERIES:
             work(0)
         else:
-            run_numbered(work, -(-len(rows) // _RUN), self.tree.threads)
+            run_numbered(work, -(-len(rows) // QUERIES), self.tree.threads)
         with np.errstate(divide="ignore"):
             return np.log(sums) + self.log_scale, means
 

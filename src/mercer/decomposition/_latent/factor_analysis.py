@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._solver.request import HEAVY_SPECTRUM
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments
@@ -28,8 +29,6 @@ from mercer.errors import DataError
 # Smallest share of a column's variance that its noise may have: a column that the factors explain whole has no
 # density (a Heywood case).
 _LEAST = 1e-12
-# Above this number of columns an eigenvalue problem takes long enough to run where Ctrl-C can interrupt it.
-_HEAVY = 200
 _STATEMENT = (
     "Largest |gradient| of the mean log-likelihood in the logarithm of a noise variance, at the best loadings for the "
     "variances: zero at a stationary point. A step along it would gain about n times its square, which the tolerance "
@@ -219,7 +218,7 @@ class FactorAnalysis(LatentGaussian):
         scaled = covariance / root[:, None] / root[None, :]
         values, vectors = np.empty(0), np.empty((d, 0))
         if count:
-            values, vectors = yield Dense(lambda: find_eigenpairs(scaled, d - count), heavy=d > _HEAVY)
+            values, vectors = yield Dense(lambda: find_eigenpairs(scaled, d - count), heavy=d > HEAVY_SPECTRUM)
         # Directions with a scaled variance below one are noise.
         values, axes = np.maximum(values[::-1], 1.0), fix_signs(vectors[:, ::-1].T)
         # The loading along a direction of scaled variance l is sqrt(l - 1).

@@ -10,6 +10,7 @@ from scipy.linalg import svd
 
 from mercer._plain import plain
 from mercer._solver import Dense
+from mercer._solver.request import HEAVY_SPECTRUM
 from mercer._source import Block, Source
 from mercer._source.array import ArraySource
 from mercer._source.memory import require_memory
@@ -19,8 +20,6 @@ from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.errors import DataError
 
-# Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
-_HEAVY = 200
 # Rows are copied to white rows once if they are wider by this factor: a pass is then cheaper by at least as much.
 _MUCH_WIDER = 4
 # A least variance above this share of the largest has half of its digits after squaring.
@@ -103,12 +102,12 @@ def whiten(task: Whitener) -> Any:
     sums = yield Moments()
     if not (np.isfinite(sums.mean).all() and np.isfinite(np.trace(sums.scatter))):
         task.refuse()
-    values, vectors = yield Dense(lambda: np.linalg.eigh(sums.scatter), d > _HEAVY)
+    values, vectors = yield Dense(lambda: np.linalg.eigh(sums.scatter), d > HEAVY_SPECTRUM)
     values, axes, tiny = values[::-1], vectors[:, ::-1].T, max(10, d) * float(np.finfo(np.float64).eps)
     last = min(d, task.n_components or d) - 1
     if task.solver == "svd" and values[last] < _WELL_CONDITIONED * values[0]:
         factor = yield Triangle()
-        _, roots, axes = yield Dense(lambda: svd(factor.factor, full_matrices=False), d > _HEAVY)
+        _, roots, axes = yield Dense(lambda: svd(factor.factor, full_matrices=False), d > HEAVY_SPECTRUM)
         # The factor is not squared, so rounding leaves singular values of eps times the largest.
         values, tiny = roots**2, tiny**2
     # A column that is constant up to the rounding of its mean has this sum of squares.

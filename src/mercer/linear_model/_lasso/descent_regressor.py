@@ -14,6 +14,7 @@ from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._native.linear import descent as native
 from mercer._solver import Certificate, Outcome, Solution, Solver
+from mercer._solver.metric import WIDEST_GRAM
 from mercer._solver.relay import relay
 from mercer._source import Source
 from mercer._source.memory import require_memory
@@ -68,15 +69,10 @@ SHARED = {
 }
 
 
-# Columns up to which their scatter, from one pass over the rows, is cheaper than passes for working sets: d columns
-# take n d^2 multiplications at some 50 a nanosecond, against about five passes of n d numbers at 2 a nanosecond.
-_GRAM_COLUMNS = 512
-
-
 def suits_gram(source: Source, precompute: Any, subject: str) -> bool:
     """Return whether to descend on the scatter of all columns."""
     wanted = not isinstance(precompute, bool | str | None) or precompute is True
-    if source.place == "memory" and not wanted and source.n_features > _GRAM_COLUMNS:
+    if source.place == "memory" and not wanted and source.n_features > WIDEST_GRAM:
         return False
     require_memory(subject, 24 * source.n_features**2, "the scatter of the columns", "select columns, or load the rows")
     return True

@@ -12,6 +12,7 @@ from mercer._base.linear.classifier import LinearClassifier, label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Solver
+from mercer._solver.composite.choice import WIDEST_HESSIAN
 from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cg, newton_cholesky
@@ -27,9 +28,6 @@ from mercer.linear_model._solvers.composite.proximal_newton import proximal_newt
 from mercer.linear_model._solvers.stochastic.average_gradient import average_gradient
 from mercer.linear_model._solvers.stochastic.dual_coordinate import dual_coordinate
 from mercer.linear_model._solvers.stochastic.finite_sum import PenalisedLoss
-
-# From this many parameters on, "auto" no longer forms the Hessian, whose cost grows with their square.
-_WIDEST_HESSIAN = 500
 
 
 class LogisticRegression(LinearClassifier, Inferring):
@@ -229,7 +227,7 @@ class LogisticRegression(LinearClassifier, Inferring):
 
     def _method(self, problem: LinearProblem) -> str:
         if self.solver == "auto":
-            small = math.prod(problem.shape) <= _WIDEST_HESSIAN
+            small = math.prod(problem.shape) <= WIDEST_HESSIAN
             smooth = "newton-cholesky" if small and problem.penalty.is_zero else "lbfgs"
             return "proximal-newton" if problem.penalty.has_l1 else smooth
         if self.solver == "liblinear":

@@ -18,8 +18,6 @@ from mercer._types import Array
 
 # Values of a tile: 2**15 float64 are 256 KiB, so that the few arrays of a tile stay in a second-level cache.
 _TILE = 2**15
-# Pairs above which ranking them takes long enough to run where Ctrl-C can interrupt it: some 20 ms.
-_MANY = 2**17
 STATEMENT = "Length of one more step of Guttman's transform, relative to the length of all coordinates."
 # Moves below this share of the spread of the map end the search for a place.
 _STILL = 1e-8
@@ -130,12 +128,13 @@ class Ranking:
 def majorise(stress: Stress, run: ScalingState, *, metric: bool, max_iter: int, eps: float) -> Any:
     """Minimise the stress from the points of a run; a step is one transform of all points. Returns the last run."""
     targets = stress.dissimilarities
-    ranking, many = None, targets.size > _MANY
+    # Sorting takes some ten operations on each value.
+    ranking, n_values = None, 16 * targets.size
     if not metric:
         # Sorting all pairs, and the monotone regression on them, cannot be cut into pieces.
-        ranking = yield Dense(partial(Ranking, targets), many)
+        ranking = yield Dense.over(partial(Ranking, targets), n_values)
         begin = ranking.first if run.steps == 0 else partial(_rank_points, stress, ranking, run.points)
-        targets = yield Dense(begin, many)
+        targets = yield Dense.over(begin, n_values)
     following = (yield Dense(partial(stress.step, run.points, targets)))[0]
     while run.steps < max_iter and not run.converged:
         before, points = run.stress, following
@@ -144,7 +143,7 @@ def majorise(stress: Stress, run: ScalingState, *, metric: bool, max_iter: int, 
         else:
             # The stress counts against the disparities that the points were moved towards; the next move has new ones.
             _, value, squares = yield Dense(partial(stress.step, points, targets))
-            targets = yield Dense(partial(_rank_points, stress, ranking, points), many)
+            targets = yield Dense.over(partial(_rank_points, stress, ranking, points), n_values)
             following = (yield Dense(partial(stress.step, points, targets)))[0]
         change = (before - value) / squares if squares > 0 else 0.0
         converged = bool(np.isfinite(before) and change < eps)

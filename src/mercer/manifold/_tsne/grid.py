@@ -21,6 +21,8 @@ from mercer.manifold._tsne.divergence import sum_edges
 # Spacing of the nodes, in units of the map: the kernel has width one. Forces are then right to 0.1 % where points are
 # dense, and to 0.6 % where they are more than one unit apart, because the spline pushes a point slightly by itself.
 SPACING = 0.3
+# Iterations between two looks at the extent of a wide map; it grows by less than its margin in that time.
+LOOKS = 5
 # The least number of cells along the longer side: a map smaller than the kernel needs finer nodes.
 LEAST_CELLS = 50
 # The most cells along a side: a wider map gets wider cells, since a grid of 8192 x 8192 takes 0.5 GiB.

@@ -14,13 +14,12 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import DataError, ModelFileError, UnsupportedError
+from mercer.manifold._embedding import SMALL
 from mercer.manifold._tsne.affinities import match_perplexity
 from mercer.manifold._tsne.cell_tree import LEAF, make_tree
 
 # The standard deviation of the first map along its widest axis: small, so that early forces are attractions only.
 _SPREAD = 1e-4
-# Rows up to which all eigenvectors of dense affinities take less time than an iterative method.
-_FEW = 300
 # Iterations for new rows; the divergence of a row changes by less than 1e-3 after.
 _STEPS = 100
 # The share of the last step that is added to the next, as in the fit.
@@ -76,7 +75,7 @@ def _find_spectral_map(joint: Any, d: int) -> Array:
     normal = table * scale[:, None] * scale[None, :]
     kept = min(d, n - 2)
     places = np.zeros((n, d))
-    if is_sparse_matrix(normal) or n > _FEW:
+    if is_sparse_matrix(normal) or n > SMALL:
         start = np.random.default_rng(0).uniform(-1.0, 1.0, n)
         values, vectors = eigsh(normal, kept + 1, which="LA", v0=start, tol=1e-6)
     else:

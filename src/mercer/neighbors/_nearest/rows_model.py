@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.neighbors import VALID_METRICS_SPARSE
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base import Estimator, _crossovers, few_rows, open_new_rows
 from mercer._base.parameter import Choice, Integer, MetricName, Nothing, Options, Real, Rule, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._plain import plain
@@ -31,8 +31,6 @@ from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
 ON_DEVICES = ("memory", "file", "stream", "dask", "device")
 # Why the targets of models on devices are NumPy arrays.
 TARGETS_STAY = "targets stay in memory: the device finds neighbours, and their votes and means are counted here"
-# Queries for which counting the threads of the machine takes longer than the search.
-_FEW = 16
 STATEMENT = "Nothing is optimised: the rows are the model, and the neighbours that it finds are exact."
 # The methods that the names of scikit-learn's algorithms stand for.
 _METHODS = {"auto": "auto", "brute": "brute", "kd_tree": "tree", "ball_tree": "tree", "nn_descent": "auto"}
@@ -285,7 +283,7 @@ class RowsModel(Estimator):
     def _query(self, X: Any, answer: Any) -> Any:
         """Return the answers to queries in any place; for None, to the rows of the fit."""
         if (rows := few_rows(self, X)) is not None and not self._is_precomputed:
-            return answer(rows, 1 if len(rows) <= _FEW else self._threads())
+            return answer(rows, 1 if len(rows) < _crossovers.THREADED_QUERIES else self._threads())
         check_is_fitted(self)
         if X is None:
             return self._send(answer(None, self._threads()))

@@ -25,10 +25,8 @@ from mercer.neural_network._boltzmann.likelihood import (
     clamp_rows,
     make_ising,
 )
-from mercer.neural_network._boltzmann.spins import decode_spins, find_coding, read_spins
+from mercer.neural_network._boltzmann.spins import MOST_UNITS, decode_spins, find_coding, read_spins
 
-# Units of an exact machine: 2^20 states take a matrix of 8 MiB and some 20 ms a gradient.
-_MOST_EXACT = 20
 # Chains and levels of the estimate of log Z for more units.
 _CHAINS = 100
 _LEVELS = 100
@@ -179,10 +177,10 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
     def _choose_solver(self, n_units: int) -> str:
         if self.solver == "auto":
             # The exact solver sums over 2^n states.
-            return "exact" if n_units <= _MOST_EXACT else "sampled"
-        if self.solver == "exact" and n_units > _MOST_EXACT:
+            return "exact" if n_units <= MOST_UNITS else "sampled"
+        if self.solver == "exact" and n_units > MOST_UNITS:
             raise DataError(
-                f"BoltzmannMachine: solver='exact' sums over all states of at most {_MOST_EXACT} units; got {n_units}. "
+                f"BoltzmannMachine: solver='exact' sums over all states of at most {MOST_UNITS} units; got {n_units}. "
                 f"Pass solver='sampled', or fewer columns or hidden units."
             )
         return self.solver
@@ -197,7 +195,7 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
 
     def _fitted(self, state: LikelihoodState, *, short: bool = False) -> dict[str, Any]:
         n_units = len(state.biases)
-        if n_units <= _MOST_EXACT:
+        if n_units <= MOST_UNITS:
             # Few units: Z exactly. Many: an estimate with its standard error.
             total, error = sum_spins(state.weights, state.biases, products=False).log_partition, 0.0
         else:
@@ -278,7 +276,7 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
         values = {"n_samples": n_samples, "n_sweeps": n_sweeps, "random_state": random_state}
         check_parameters("sample", {"n_samples": Integer(1), "n_sweeps": Integer(1), "random_state": Seed()}, values)
         model = self.to_ising()
-        if len(self.biases_) <= _MOST_EXACT:
+        if len(self.biases_) <= MOST_UNITS:
             states = model.sample(n_samples, random_state=random_state)
         else:
             chains = model.simulate(

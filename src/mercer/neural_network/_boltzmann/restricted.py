@@ -29,9 +29,8 @@ from mercer.neural_network._boltzmann.contrastive import (
     read_rows,
     train_epochs,
 )
+from mercer.neural_network._boltzmann.spins import MOST_UNITS
 
-# Units whose states are all listed: 2^20 terms of a sum take about a second for 100 units on the other side.
-MOST_UNITS = 20
 # States in one block of an exact sum.
 _BLOCK = 2**12
 

@@ -1,10 +1,13 @@
-"""Spins of -1 and 1: how rows are read as spins, and how spins are written in the coding of the rows."""
+"""Spins of -1 and 1: how many can be listed, how rows are read as spins, and how spins are written as rows."""
 
 from typing import Any
 
 import numpy as np
 
 from mercer._types import Array
+
+# Units whose states are all listed: 2^20 terms of a sum take about a second for 100 units on the other side.
+MOST_UNITS = 20
 
 
 def read_spins(rows: Any, threshold: float) -> Array:

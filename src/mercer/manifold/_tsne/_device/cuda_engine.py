@@ -15,14 +15,12 @@ from mercer._types import Array
 from mercer.manifold._tsne._device.edges import EdgeLists
 from mercer.manifold._tsne._device.node_table import NodeTable
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
-from mercer.manifold._tsne.grid import MARGIN, SPACING
+from mercer.manifold._tsne.grid import LOOKS, MARGIN, SPACING
 
 # Threads of a block, as in the CUDA programs.
 _THREADS = 256
 # Threads that share a point in sums over edges, as in the CUDA programs.
 _WARP = 32
-# Iterations between two looks at the extent of a wide map; it grows by less than its margin in that time.
-_LOOKS = 5
 # The least compute capability that was tested.
 _LEAST_CAPABILITY = 80
 
@@ -70,7 +68,7 @@ class CudaEngine:
     def descend(self, iterations: int, exaggeration: float, momentum: float, rate: float) -> None:
         """Take some iterations."""
         for turn in range(iterations):
-            if self.grid is None or self.grid.spacing < SPACING or turn % _LOOKS == 0:
+            if self.grid is None or self.grid.spacing < SPACING or turn % LOOKS == 0:
                 self._choose_grid()
             self._add_forces()
             self._move(exaggeration, momentum, rate)

@@ -14,10 +14,7 @@ from mercer._types import Array
 from mercer.manifold._tsne._device.edges import EdgeTables
 from mercer.manifold._tsne._device.node_table import NodeTable
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
-from mercer.manifold._tsne.grid import MARGIN, SPACING
-
-# Iterations between two looks at the extent of a wide map; it grows by less than its margin in that time.
-_LOOKS = 5
+from mercer.manifold._tsne.grid import LOOKS, MARGIN, SPACING
 
 
 class DeviceEngine:
@@ -47,7 +44,7 @@ class DeviceEngine:
         xp = self.xp
         slope: Any = None
         for turn in range(iterations):
-            if self.grid is None or self.grid.spacing < SPACING or turn % _LOOKS == 0:
+            if self.grid is None or self.grid.spacing < SPACING or turn % LOOKS == 0:
                 self._choose_grid()
             slope, self.normaliser = self._find_slope(exaggeration)
             against = slope * self.speed < 0
