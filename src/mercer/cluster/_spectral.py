@@ -195,6 +195,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         "memory": "a matrix of all pairs of rows is decomposed; its size is forecast before it is taken"
     }
     _takes_sparse = True
+    _depends_on_units = ("columns", "scale")
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "SpectralClustering":
