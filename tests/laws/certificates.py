@@ -78,6 +78,15 @@ def spectral_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return kmeans_fixed_point(SimpleNamespace(cluster_centers_=means), places, None)
 
 
+def shift_left(model: Any, X: np.ndarray, y: Any) -> float:
+    """The longest step from a centre to the mean of the rows within the bandwidth, in bandwidths."""
+    steps = []
+    for centre in model.cluster_centers_:
+        near = np.linalg.norm(X - centre, axis=1) <= model.bandwidth_
+        steps.append(np.linalg.norm(X[near].mean(axis=0) - centre))
+    return float(max(steps)) / model.bandwidth_
+
+
 def map_gradient(model: Any, X: np.ndarray, y: Any) -> float:
     """The length of t-SNE's gradient at the map, with widths found by bisection and all pairs written out."""
     D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -887,6 +896,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "MinCovDet"): concentration_gain,
     ("fixed point", "PrototypeAgglomeration"): prototype_fixed_point,
     ("fixed point", "SpectralClustering"): spectral_fixed_point,
+    ("fixed point", "MeanShift"): shift_left,
     ("fixed point", "BisectingKMeans"): bisection_fixed_point,
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,

@@ -34,6 +34,7 @@ STANDARDISED = {
     "ClusterOutlier": {"eps": 0.5},
     "DBSCAN": {"eps": 0.5},
     "DENCLUE": {"bandwidth": 0.3},
+    "MeanShift": {"bandwidth": 0.7},
     # Some checks have ten rows.
     "Isomap": {"n_neighbors": 5},
     "LocallyLinearEmbedding": {"n_neighbors": 5},
@@ -77,6 +78,7 @@ SETTINGS = {
     ],
     "PrototypeAgglomeration": [{"n_prototypes": 20}],
     "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],
+    "MeanShift": [{}, {"bandwidth": 4.0, "bin_seeding": True, "cluster_all": False}],
     "SpectralClustering": [
         {"n_clusters": 4, "gamma": 0.01},
         {"n_clusters": 4, "gamma": 0.01, "assign_labels": "discretize"},

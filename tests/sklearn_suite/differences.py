@@ -6,16 +6,9 @@ The documentation's list of differences is made from this table.
 REPLACED: dict[str, tuple[str, ...]] = {
     "calibration": ("CalibratedClassifierCV",),
     "cluster": (
-        *(
-            "AgglomerativeClustering",
-            "BisectingKMeans",
-            "DBSCAN",
-            "HDBSCAN",
-            "KMeans",
-            "MiniBatchKMeans",
-            "SpectralClustering",
-        ),
-        *("dbscan", "k_means", "kmeans_plusplus", "spectral_clustering"),
+        *("AgglomerativeClustering", "BisectingKMeans", "DBSCAN", "HDBSCAN", "KMeans", "MeanShift"),
+        *("MiniBatchKMeans", "SpectralClustering", "dbscan", "estimate_bandwidth", "get_bin_seeds", "k_means"),
+        *("kmeans_plusplus", "mean_shift", "spectral_clustering"),
     ),
     "covariance": (
         *("EllipticEnvelope", "EmpiricalCovariance", "LedoitWolf", "MinCovDet", "OAS", "ShrunkCovariance"),

@@ -15,6 +15,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_density.denclue": ("DENCLUE",),
         "_density.hdbscan": ("HDBSCAN",),
         "_density.k_distances": ("k_distances", "suggest_eps"),
+        "_density.mean_shift": ("MeanShift", "estimate_bandwidth", "get_bin_seeds", "mean_shift"),
         "_functions": ("k_means", "kmeans_plusplus"),
         "_hierarchy.agglomerative": ("AgglomerativeClustering",),
         "_hierarchy.linkage": ("cut_linkage", "linkage"),
