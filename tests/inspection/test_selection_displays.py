@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 from mercer.errors import DataError
 from mercer.inspection import BiasVarianceDisplay, BullseyeDisplay, FoldsDisplay, ScoreCurveDisplay
 from mercer.linear_model import Ridge
-from mercer.model_selection import bias_variance, complexity_curve, learning_curve
+from mercer.model_selection import bias_variance, complexity_curve, score_by_rows
 
 matplotlib = pytest.importorskip("matplotlib", reason="the displays draw with matplotlib")
 matplotlib.use("Agg")
@@ -24,7 +24,7 @@ def _close():
 @pytest.mark.catalogue("PL-14", "PL-16")
 def test_curves_are_means_over_splits_and_the_best_is_marked():
     X, y = load_diabetes(return_X_y=True)
-    grown = learning_curve(Ridge(0.1), X, y, sizes=[50, 300], scoring="neg_mean_squared_error", random_state=0)
+    grown = score_by_rows(Ridge(0.1), X, y, sizes=[50, 300], scoring="neg_mean_squared_error", random_state=0)
     display = ScoreCurveDisplay.from_result(grown, negate=True, level=2500.0)
     np.testing.assert_allclose(display.lines_[1].get_ydata(), -grown.test.mean(axis=1))
     assert display.ax_.get_ylabel() == "error"

@@ -1,6 +1,7 @@
 """Every public name of scikit-learn is here: as mercer's own, passed through, or left out for a stated reason."""
 
 import importlib
+import inspect
 import pkgutil
 import warnings
 
@@ -91,3 +92,27 @@ def test_names_left_out_are_scikit_learns():
     for address in NOT_PASSED:
         module, _, name = address.rpartition(".")
         assert hasattr(importlib.import_module(module), name)
+
+
+def list_own_functions():
+    """Return scikit-learn's functions with mercer's own of the same address, where these are not one object."""
+    pairs = []
+    for name, theirs in all_functions():
+        home = ".".join(part for part in theirs.__module__.split(".") if not part.startswith("_"))
+        home = ".".join(home.split(".")[:2])
+        if not home.startswith("sklearn.utils") and name in getattr(importlib.import_module(home), "__all__", ()):
+            ours = find(home, name)
+            pairs += [(f"{home}.{name}", theirs, ours)] if ours is not None and ours is not theirs else []
+    return pairs
+
+
+@pytest.mark.parametrize(("name", "theirs", "ours"), list_own_functions(), ids=lambda value: str(value)[:60])
+def test_a_function_of_scikit_learns_name_takes_its_calls(name, theirs, ours):
+    ours, theirs = (inspect.signature(one).parameters for one in (ours, theirs))
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in ours.values()):
+        return  # it hands them on
+    assert set(theirs) <= set(ours)
+    places = [
+        [one for one in names if names[one].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD] for names in (theirs, ours)
+    ]
+    assert places[1][: len(places[0])] == places[0]

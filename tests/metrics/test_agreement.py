@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 import sklearn.metrics
+from scipy.sparse import csr_array
 
 from mercer import metrics
-from mercer.errors import ParameterError
+from mercer.errors import DataError, ParameterError
 
 EXTERNAL = ["rand_score", "adjusted_rand_score", "mutual_info_score", "normalized_mutual_info_score"]
 
@@ -76,3 +77,22 @@ def test_every_mean_of_entropies_is_scikit_learns(average):
     assert metrics.normalized_mutual_info_score(true, pred, average_method=average) == pytest.approx(expected)
     with pytest.raises(ParameterError, match=r"average_method must be one of 'min', .*; got 'mean'"):
         metrics.normalized_mutual_info_score(true, pred, average_method="mean")
+
+
+def test_labels_that_all_differ_need_no_table_of_all_pairs():
+    # A table of all pairs would have 10^10 cells.
+    labels = np.arange(100_000)
+    assert np.isclose(metrics.mutual_info_score(labels, labels[::-1]), np.log(100_000))
+    assert metrics.adjusted_rand_score(labels, labels[::-1]) == 1.0
+    assert metrics.purity_score(labels, labels) == 1.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_information_of_pairs_that_are_counted_already(kind):
+    random = np.random.default_rng(0)
+    classes, clusters = random.integers(0, 4, 300), random.integers(0, 6, 300)
+    counts = sklearn.metrics.cluster.contingency_matrix(classes, clusters)
+    found = metrics.mutual_info_score(None, None, contingency=kind(counts))
+    assert np.isclose(found, metrics.mutual_info_score(classes, clusters))
+    with pytest.raises(DataError, match="contingency must count at least one row"):
+        metrics.mutual_info_score(None, None, contingency=kind(np.zeros((2, 2))))

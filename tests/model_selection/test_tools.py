@@ -37,12 +37,12 @@ from mercer.model_selection import (
     compare_sources,
     complexity_curve,
     degrees_of_freedom,
-    learning_curve,
     nested_cv,
     one_standard_error,
     parameter_count,
     resampled_bias_variance,
     roughness,
+    score_by_rows,
     search_settings,
     simulate_selection,
     weight_norm,
@@ -67,7 +67,7 @@ def _linear(n_rows, n_columns=5, noise=1.0):
 @pytest.mark.fixed_seed("means of four repeats need not rise at every size")
 def test_training_and_test_scores_meet_as_rows_grow():
     X, y = _linear(1500)(np.random.default_rng(0))
-    curve = learning_curve(
+    curve = score_by_rows(
         LinearRegression(), X, y, sizes=[20, 80, 320, 1200], scoring="neg_mean_squared_error", repeats=4, random_state=0
     )
     assert (np.diff(curve.train.mean(axis=1)) < 0).all()
@@ -80,18 +80,18 @@ def test_training_and_test_scores_meet_as_rows_grow():
 
 def test_a_learning_curve_keeps_classes_and_goes_back_in_time():
     X, y = load_wine(return_X_y=True)
-    curve = learning_curve(
+    curve = score_by_rows(
         make_pipeline(StandardScaler(), LogisticRegression()), X, y, sizes=[9, 0.5, 1.0], random_state=0
     )
     assert curve.x.tolist() == [9, 71, 142]
     assert curve.test.mean(axis=1)[0] > 0.7
-    one, other = (learning_curve(Ridge(), *DIABETES, random_state=3, n_jobs=jobs) for jobs in (1, 3))
+    one, other = (score_by_rows(Ridge(), *DIABETES, random_state=3, n_jobs=jobs) for jobs in (1, 3))
     np.testing.assert_array_equal(one.test, other.test)
-    forward = learning_curve(Ridge(), *DIABETES, time=np.arange(442), folds=3, random_state=0)
+    forward = score_by_rows(Ridge(), *DIABETES, time=np.arange(442), folds=3, random_state=0)
     assert forward.test.shape == (5, 3)
-    text = "learning_curve: sizes must be shares in (0, 1] or numbers of rows up to 353, the training part of a split;"
+    text = "score_by_rows: sizes must be shares in (0, 1] or numbers of rows up to 353, the training part of a split;"
     with pytest.raises(ParameterError, match=re.escape(text)):
-        learning_curve(Ridge(), *DIABETES, sizes=[500])
+        score_by_rows(Ridge(), *DIABETES, sizes=[500])
 
 
 @pytest.mark.catalogue("LT-23")
@@ -356,9 +356,9 @@ SEEN: list[str] = []
     [
         lambda X, y: nested_cv(Witness(), X, y, space={"size": [1, 2]}, scoring="accuracy", n_jobs=4, random_state=0),
         lambda X, y: search_settings(Witness(), X, y, {"size": [1, 2, 3]}, scoring="accuracy", n_jobs=4),
-        lambda X, y: learning_curve(Witness(), X, y, scoring="accuracy", n_jobs=4, random_state=0),
+        lambda X, y: score_by_rows(Witness(), X, y, scoring="accuracy", n_jobs=4, random_state=0),
     ],
-    ids=["nested_cv", "search_settings", "learning_curve"],
+    ids=["nested_cv", "search_settings", "score_by_rows"],
 )
 def test_fits_on_threads_see_the_settings_of_scikit_learn(work):
     SEEN.clear()

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 
 from mercer.inspection import BiasVarianceDisplay, ScoreCurveDisplay
 from mercer.linear_model import LinearRegression
-from mercer.model_selection import bias_variance, complexity_curve, learning_curve
+from mercer.model_selection import bias_variance, complexity_curve, score_by_rows
 from mercer.preprocessing import PolynomialBasis
 
 NOISE = 0.3
@@ -42,7 +42,7 @@ def draw() -> Figure:
     BiasVarianceDisplay(parts, degrees, label="degree").plot(ax=middle)
     middle.set(title="parts of the error", ylim=(0, 0.5))
     X, y = _rows(np.random.default_rng(2), 600)
-    grown = learning_curve(_polynomial(5), X, y, sizes=[30, 60, 120, 240, 480], scoring=error, random_state=0)
+    grown = score_by_rows(_polynomial(5), X, y, sizes=[30, 60, 120, 240, 480], scoring=error, random_state=0)
     ScoreCurveDisplay.from_result(grown, negate=True, level=NOISE**2, ax=right)
     right.set(title="degree 5, more rows", ylim=(0, 0.5))
     return figure

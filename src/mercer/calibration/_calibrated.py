@@ -197,9 +197,8 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
             return None, fit_params, {}
         if not has_fit_parameter(base, "sample_weight"):
             warnings.warn(
-                f"Since {type(base).__name__} does not appear to accept sample_weight, sample weights will only be "
-                f"used for the calibration itself. Be warned that the result of the calibration is likely to be "
-                f"incorrect.",
+                f"CalibratedClassifierCV: {type(base).__name__} takes no sample_weight, so the weights serve the "
+                f"calibration alone and not the classifier below it; choose a classifier that takes them.",
                 UserWarning,
                 stacklevel=6,
             )
@@ -216,9 +215,8 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
             )
         if isinstance(self.cv, LeaveOneOut):
             raise ParameterError(
-                "CalibratedClassifierCV: LeaveOneOut cross-validation does not allow all classes to be present in test "
-                "splits. Please use a cross-validation generator that allows all classes to appear in every test and "
-                "train split."
+                "CalibratedClassifierCV: cv=LeaveOneOut cross-validation does not allow all classes to be present in "
+                "test splits, because each has one row; give cv=5, or StratifiedKFold."
             )
 
     def _split(self, X: Any, y: Array, params: dict[str, Any]) -> list[tuple[Array, Array]]:

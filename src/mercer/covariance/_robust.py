@@ -28,7 +28,7 @@ from mercer.covariance._concentration import (
 )
 from mercer.covariance._empirical import CovarianceEstimator
 from mercer.covariance._state import spectrum
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 
 # The share of Gaussian rows that reweighting leaves out.
 _LEFT_OUT = 0.025
@@ -214,7 +214,7 @@ class MinCovDet(CovarianceEstimator):
 
 
 def fast_mcd(
-    X: Any, support_fraction: float | None = None, random_state: Any = None
+    X: Any, support_fraction: float | None = None, cov_computation_method: Any = None, random_state: Any = None
 ) -> tuple[Array, Array, Array, Array]:
     """Find the rows whose covariance has the least determinant.
 
@@ -224,6 +224,8 @@ def fast_mcd(
         Rows.
     support_fraction : float in (0, 1] or None, default=None
         The share of rows in the subset; None means (n + d + 1) / 2 rows.
+    cov_computation_method : empirical_covariance or None, default=None
+        How covariances are computed, for scikit-learn's calls: there is one way.
     random_state : None, int, RandomState or Generator, default=None
         The seed of the random starts.
 
@@ -245,6 +247,11 @@ def fast_mcd(
     >>> float(round(location[0], 3)), support.tolist()
     (1.1, [True, True, True, False])
     """
+    if getattr(cov_computation_method, "__name__", None) not in (None, "empirical_covariance"):
+        raise ParameterError(
+            f"fast_mcd: cov_computation_method must be empirical_covariance or None, since the covariances of subsets "
+            f"are updated in native code; got {cov_computation_method!r}."
+        )
     model = MinCovDet(support_fraction=support_fraction, random_state=random_state, store_precision=False)
     with warnings.catch_warnings():
         # The raw estimate may be singular; only its inverse, which is not asked for, would be doubtful.

@@ -70,7 +70,7 @@ class ScoreCurveDisplay(Display):
     Parameters
     ----------
     curve : ScoreCurve
-        Of :func:`~mercer.model_selection.learning_curve` or :func:`~mercer.model_selection.complexity_curve`.
+        Of :func:`~mercer.model_selection.score_by_rows` or :func:`~mercer.model_selection.complexity_curve`.
     negate : bool, default=False
         Whether to draw errors, which are scores with the other sign.
     level : float or None, default=None
@@ -92,9 +92,9 @@ class ScoreCurveDisplay(Display):
     >>> from sklearn.datasets import load_diabetes
     >>> from mercer.inspection import ScoreCurveDisplay
     >>> from mercer.linear_model import LinearRegression
-    >>> from mercer.model_selection import learning_curve
+    >>> from mercer.model_selection import score_by_rows
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> display = ScoreCurveDisplay(learning_curve(LinearRegression(), X, y, random_state=0))
+    >>> display = ScoreCurveDisplay(score_by_rows(LinearRegression(), X, y, random_state=0))
     >>> bool((display.train_ > display.test_).all())
     True
     """

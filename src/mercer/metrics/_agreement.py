@@ -5,10 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
 from scipy.special import xlogy
+from sklearn.utils import check_array
 
-from mercer.errors import ParameterError
-from mercer.metrics._groups import count_pairs
+from mercer.errors import DataError, ParameterError
+from mercer.metrics._groups import PairCounts, count_pairs, tabulate_pairs
 
 # The mean of the two entropies by which mutual information is divided, by name.
 _AVERAGES: dict[str, Callable[[float, float], float]] = {
@@ -39,7 +41,9 @@ def purity_score(labels_true: Any, labels_pred: Any) -> float:
     0.75
     """
     table = count_pairs("purity_score", labels_true, labels_pred)
-    return float(table.max(axis=0).sum() / table.sum())
+    largest = np.zeros(len(table.of_clusters))
+    np.maximum.at(largest, table.cluster_of, table.counts)
+    return float(largest.sum() / table.total)
 
 
 def conditional_entropy(labels_true: Any, labels_pred: Any) -> float:
@@ -62,8 +66,8 @@ def conditional_entropy(labels_true: Any, labels_pred: Any) -> float:
     0.693147
     """
     table = count_pairs("conditional_entropy", labels_true, labels_pred)
-    share = table / table.sum(axis=0)
-    return float(np.sum(table.sum(axis=0) * -xlogy(share, share).sum(axis=0)) / table.sum())
+    share = table.counts / table.of_clusters[table.cluster_of]
+    return float(abs(xlogy(table.counts, share).sum()) / table.total)
 
 
 def pair_f_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) -> float:
@@ -154,13 +158,15 @@ def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
     return 1.0 if most == expected else (together - expected) / (most - expected)
 
 
-def mutual_info_score(labels_true: Any, labels_pred: Any) -> float:
+def mutual_info_score(labels_true: Any, labels_pred: Any, *, contingency: Any = None) -> float:
     """Return the mutual information of class and cluster, in nats: what one tells of the other.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n,)
         Classes and clusters.
+    contingency : array-like or sparse matrix of shape (n_classes, n_clusters) or None, default=None
+        Rows of each pair, if they are counted already; the labels are not looked at then.
 
     Returns
     -------
@@ -173,7 +179,13 @@ def mutual_info_score(labels_true: Any, labels_pred: Any) -> float:
     >>> round(mutual_info_score(["a", "a", "b", "b"], [1, 1, 0, 0]), 6)  # log 2
     0.693147
     """
-    return _inform(count_pairs("mutual_info_score", labels_true, labels_pred))[0]
+    if contingency is None:
+        return _inform(count_pairs("mutual_info_score", labels_true, labels_pred))[0]
+    cells = coo_array(check_array(contingency, accept_sparse=True, ensure_non_negative=True, input_name="contingency"))
+    if not cells.data.any():
+        raise DataError("mutual_info_score: contingency must count at least one row; it is all zeros.")
+    counted = cells.data != 0
+    return _inform(tabulate_pairs(cells.row[counted], cells.col[counted], cells.data[counted], cells.shape))[0]
 
 
 def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_method: str = "arithmetic") -> float:
@@ -211,16 +223,16 @@ def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_
     return float(np.clip(information / mean, 0.0, 1.0)) if mean > 0 else 0.0
 
 
-def _inform(table: Any) -> tuple[float, float, float]:
+def _inform(table: PairCounts) -> tuple[float, float, float]:
     """Return the mutual information of a table of counts, and the entropies of its rows and columns."""
-    shares = table / table.sum()
-    entropies = [float(-xlogy(part, part).sum()) for part in (shares.sum(axis=1), shares.sum(axis=0), shares)]
+    shares = [part / table.total for part in (table.of_classes, table.of_clusters, table.counts)]
+    entropies = [float(-xlogy(part, part).sum()) for part in shares]
     return max(entropies[0] + entropies[1] - entropies[2], 0.0), abs(entropies[0]), abs(entropies[1])
 
 
-def _count_all(table: Any) -> tuple[float, float, float, float]:
+def _count_all(table: PairCounts) -> tuple[float, float, float, float]:
     """Return the pairs of rows that are together in both, in a cluster, in a class, and all pairs."""
-    return _pairs(table), _pairs(table.sum(axis=0)), _pairs(table.sum(axis=1)), _pairs(table.sum())
+    return _pairs(table.counts), _pairs(table.of_clusters), _pairs(table.of_classes), _pairs(np.array(table.total))
 
 
 def _pairs(counts: Any) -> float:

@@ -69,11 +69,52 @@ def _check_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array
     return pair[0], pair[1]
 
 
-def count_pairs(subject: str, labels_true: Any, labels_pred: Any) -> Array:
-    """Count the rows with each pair of labels: a row of the table per true label, a column per other label."""
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """How many rows have each pair of a class and a cluster; pairs that no row has are left out."""
+
+    counts: Array
+    """Rows of each pair that occurs."""
+    cluster_of: Array
+    """The number of the cluster of each of these pairs."""
+    of_classes: Array
+    """Rows of each class."""
+    of_clusters: Array
+    """Rows of each cluster."""
+
+    @property
+    def total(self) -> float:
+        """The number of rows."""
+        return float(self.of_classes.sum())
+
+
+# A table of all pairs is faster than sorting them, and may have at most this many cells for each row.
+_CELLS_PER_ROW = 8
+
+
+def count_pairs(subject: str, labels_true: Any, labels_pred: Any) -> PairCounts:
+    """Count the rows with each pair of labels."""
     true, pred = (
         np.unique(labels, return_inverse=True)[1] for labels in _check_pair(subject, labels_true, labels_pred)
     )
-    # The pair (i, j) has the index i * n_columns + j in the flat table.
-    shape = (true.max() + 1, pred.max() + 1)
-    return np.bincount(true * shape[1] + pred, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+    # The pair (i, j) has the number i * n_clusters + j.
+    n_classes, n_clusters = int(true.max()) + 1, int(pred.max()) + 1
+    numbers = true.astype(np.int64) * n_clusters + pred
+    if n_classes * n_clusters <= _CELLS_PER_ROW * len(true):
+        cells = np.bincount(numbers)
+        found = np.flatnonzero(cells)
+        counts = cells[found]
+    else:
+        found, counts = np.unique(numbers, return_counts=True)
+    return tabulate_pairs(found // n_clusters, found % n_clusters, counts, (n_classes, n_clusters))
+
+
+def tabulate_pairs(classes: Array, clusters: Array, counts: Array, shape: tuple[int, int]) -> PairCounts:
+    """Add up the counts of pairs by class and by cluster."""
+    amounts = counts.astype(np.float64)
+    return PairCounts(
+        amounts,
+        clusters,
+        np.bincount(classes, amounts, minlength=shape[0]),
+        np.bincount(clusters, amounts, minlength=shape[1]),
+    )

@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = load_on_use(
     {
         "_bias_variance": ("BiasVariance", "bias_variance", "resampled_bias_variance"),
         "_complexity": ("degrees_of_freedom", "parameter_count", "roughness", "weight_norm"),
-        "_curves": ("ScoreCurve", "complexity_curve", "learning_curve"),
+        "_curves": ("ScoreCurve", "complexity_curve", "score_by_rows"),
         "_estimates": ("ErrorEstimates", "SelectionOptimism", "compare_estimates", "simulate_selection"),
         "_hold_out": ("HoldOut", "hold_out_split"),
         "_interval": ("ScoreInterval", "score_interval"),

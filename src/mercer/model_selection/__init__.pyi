@@ -8,7 +8,7 @@ from mercer.model_selection._complexity import roughness as roughness
 from mercer.model_selection._complexity import weight_norm as weight_norm
 from mercer.model_selection._curves import ScoreCurve as ScoreCurve
 from mercer.model_selection._curves import complexity_curve as complexity_curve
-from mercer.model_selection._curves import learning_curve as learning_curve
+from mercer.model_selection._curves import score_by_rows as score_by_rows
 from mercer.model_selection._estimates import ErrorEstimates as ErrorEstimates
 from mercer.model_selection._estimates import SelectionOptimism as SelectionOptimism
 from mercer.model_selection._estimates import compare_estimates as compare_estimates
@@ -66,6 +66,7 @@ from sklearn.model_selection import check_cv as check_cv
 from sklearn.model_selection import cross_val_predict as cross_val_predict
 from sklearn.model_selection import cross_val_score as cross_val_score
 from sklearn.model_selection import cross_validate as cross_validate
+from sklearn.model_selection import learning_curve as learning_curve
 from sklearn.model_selection import permutation_test_score as permutation_test_score
 from sklearn.model_selection import train_test_split as train_test_split
 from sklearn.model_selection import validation_curve as validation_curve

@@ -46,7 +46,7 @@ class ScoreCurve:
         return self.train.mean(axis=1) - self.test.mean(axis=1)
 
 
-def learning_curve(
+def score_by_rows(
     estimator: Any,
     X: Any,
     y: Any,
@@ -96,9 +96,9 @@ def learning_curve(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from mercer.linear_model import LinearRegression
-    >>> from mercer.model_selection import learning_curve
+    >>> from mercer.model_selection import score_by_rows
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> curve = learning_curve(LinearRegression(), X, y, sizes=[30, 100, 300], random_state=0)
+    >>> curve = score_by_rows(LinearRegression(), X, y, sizes=[30, 100, 300], random_state=0)
     >>> bool(curve.gap[0] > curve.gap[1] > curve.gap[2])
     True
     """
@@ -111,7 +111,7 @@ def learning_curve(
     counts = np.where(wanted <= 1, np.round(wanted * smallest), wanted).astype(int)
     if counts.min() < 1 or counts.max() > smallest:
         raise ParameterError(
-            f"learning_curve: sizes must be shares in (0, 1] or numbers of rows up to {smallest}, the training part of "
+            f"score_by_rows: sizes must be shares in (0, 1] or numbers of rows up to {smallest}, the training part of "
             f"a split; got {wanted.tolist()}."
         )
     labels = rows.y if is_classifier(estimator) else None
@@ -151,7 +151,7 @@ def complexity_curve(
     values : sequence
         Its values, from simple to complex.
     scoring, folds, repeats, groups, time, sample_weight, n_jobs, random_state
-        As in :func:`learning_curve`.
+        As in :func:`score_by_rows`.
 
     Returns
     -------

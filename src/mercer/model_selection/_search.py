@@ -85,7 +85,7 @@ def search_settings(
     n_settings : int, default=20
         The number of settings to try; the grid tries all.
     scoring, folds, groups, time, sample_weight
-        As in :func:`learning_curve`.
+        As in :func:`score_by_rows`.
     refit : bool, default=True
         Whether the best setting is fitted to all rows.
     n_jobs : int or None, default=None
