@@ -6,11 +6,13 @@ import numpy as np
 import pandas
 import pyarrow.dataset
 import pytest
+import scipy.stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mercer
 from mercer.errors import DataError, ParameterError
+from mercer.estimation import GaussianDensity
 from mercer.hmm import (
     GMMHMM,
     CategoricalHMM,
@@ -372,6 +374,18 @@ def test_streams_give_the_bits_of_the_array(lengths):
     np.testing.assert_array_equal(found.transmat_, wanted.transmat_)
     np.testing.assert_array_equal(found.predict(rows, lengths=lengths), wanted.predict(X, lengths=lengths))
     assert found.score(rows, lengths=lengths) == wanted.score(X, lengths=lengths)
+
+
+def test_states_may_have_the_densities_of_a_family_of_scipy():
+    """SciPy's fits take no weights: the likelihood of weighted rows is maximised, as the Gaussian's own fit does."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(0.0, 1.0, 60), rng.normal(6.0, 2.0, 60)])[:, None]
+    theirs = DensityHMM(2, density=scipy.stats.norm, n_iter=15, random_state=0, tol=0).fit(rows)
+    ours = DensityHMM(2, density=GaussianDensity(), n_iter=15, random_state=0, tol=0).fit(rows)
+    assert theirs.score(rows) == pytest.approx(ours.score(rows), abs=1e-6)
+    for one, other in zip(theirs.densities_, ours.densities_, strict=True):
+        mean, scale = one.arguments
+        assert (mean, scale**2) == (pytest.approx(other.mean, abs=1e-5), pytest.approx(other.variance, abs=1e-4))
 
 
 def test_lengths_in_the_place_of_targets_that_do_not_fit_are_refused():

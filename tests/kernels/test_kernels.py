@@ -1,5 +1,8 @@
 """Mercer kernels: formulas, gradients, algebra, tiles."""
 
+import subprocess
+import sys
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -9,6 +12,8 @@ import sklearn.gaussian_process.kernels as theirs
 import sklearn.kernel_approximation
 import sklearn.kernel_ridge
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer import kernels
@@ -243,6 +248,48 @@ def test_a_kernel_serves_the_estimators_of_scikit_learn(model):
         one.fit(X, y)
         results.append(np.abs(one.predict(X) if hasattr(one, "predict") else one.transform(X)))
     np.testing.assert_allclose(results[0], results[1], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ours", "other"),
+    [
+        (kernels.RBF(1.5), theirs.RBF(1.5)),
+        (2.0 * kernels.Matern(1.0) + kernels.White(0.1), 2.0 * theirs.Matern(1.0) + theirs.WhiteKernel(0.1)),
+    ],
+    ids=["one", "sum"],
+)
+def test_a_kernel_serves_the_gaussian_processes_of_scikit_learn(ours, other):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=30)
+    models = [GaussianProcessRegressor(kernel, alpha=1e-6).fit(X, y) for kernel in (ours, other)]
+    evidence = [model.log_marginal_likelihood_value_ for model in models]
+    assert evidence[0] == pytest.approx(evidence[1], abs=1e-4)
+    (mean, spread), (mean_of_other, spread_of_other) = (model.predict(X[:5] + 0.1, return_std=True) for model in models)
+    np.testing.assert_allclose(mean, mean_of_other, atol=1e-3)
+    np.testing.assert_allclose(spread, spread_of_other, atol=1e-3)
+    labels = (y > 0).astype(int)
+    scores = [GaussianProcessClassifier(kernel).fit(X, labels).predict_proba(X) for kernel in (ours, other)]
+    np.testing.assert_allclose(*scores, atol=1e-3)
+
+
+def test_a_kernel_made_before_scikit_learns_module_is_known_after_the_next_one():
+    """The module takes long to import: kernels are registered with it once it is there, whatever came first."""
+    program = (
+        "import sys; from mercer import kernels; k = kernels.RBF(1.5);"
+        "assert 'sklearn.gaussian_process' not in sys.modules;"
+        "from sklearn.gaussian_process import GaussianProcessRegressor;"
+        "kernels.White(0.1); GaussianProcessRegressor(k).fit([[0.0], [1.0]], [0.0, 1.0])"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+def test_hyperparameters_at_a_bound_are_told():
+    kernel = kernels.RBF(1e5) + kernels.White(0.1)
+    with pytest.warns(ConvergenceWarning, match="k1__length_scale is close to its bound 100000"):
+        kernel._check_bounds_params()
+    kernel.theta = kernel.theta - 1.0
+    assert kernel.k1.length_scale == pytest.approx(1e5 / np.e)
 
 
 def test_equal_kernels_have_equal_hashes():

@@ -72,9 +72,14 @@ CASES = [
     ),
     *(("AgglomerativeClustering", "memory", "surrogate"), ("HistGradientBoostingClassifier", "random_state", "2**63")),
     *(("MiniBatchKMeans", "reassignment_ratio", "3"), ("LocallyLinearEmbedding", "reg", "0")),
+    *(("MinMaxScaler", "feature_range", "empty tuple"), ("SpectralClustering", "n_init", "int8")),
     # Work without end or forecast.
     *(("OrthogonalRandomFeatures", "n_components", "2**31"), ("LinearGaussianModel", "n_components", "2**31")),
-    *(("RecurrentRegressor", "n_layers", "2**31"), ("SparseRandomProjection", "density", "1e-40")),
+    *(
+        ("RecurrentRegressor", "n_layers", "2**31"),
+        ("SparseRandomProjection", "density", "1e-40"),
+        ("FourierBasis", "n_frequencies", "2**31"),
+    ),
 ]
 
 

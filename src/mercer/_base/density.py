@@ -248,11 +248,15 @@ class _Family:
     family: Any
 
     def fit(self, X: Any, sample_weight: Any = None) -> Any:
-        if sample_weight is not None:
+        if not hasattr(self.family, "fit"):
             raise DataError(
-                f"{self.family.name}: SciPy's fits take no sample_weight. Use a density of mercer.estimation."
+                f"{self.family.name}: SciPy fits continuous families alone. Use a density of mercer.estimation."
             )
-        return as_density(self.family(*self.family.fit(np.asarray(X, dtype=np.float64).ravel())))
+        rows = np.asarray(X, dtype=np.float64)
+        if sample_weight is None:
+            return as_density(self.family(*self.family.fit(rows.ravel())))
+        weight = np.repeat(np.asarray(sample_weight, dtype=np.float64), rows.size // max(len(rows), 1))
+        return _FittedFamily(self.family, _maximise_likelihood(self.family, rows.ravel(), weight, ()))
 
     def logpdf(self, X: Any) -> np.ndarray:
         return as_density(self.family()).logpdf(X)
@@ -262,6 +266,55 @@ class _Family:
 
     def parameters(self) -> dict[str, Any]:
         return {}
+
+
+@dataclass(frozen=True, eq=False)
+class _FittedFamily:
+    """A member of a family of SciPy that was fitted to rows with weights, and can be fitted again."""
+
+    family: Any
+    arguments: tuple[float, ...]
+
+    def fit(self, X: Any, sample_weight: Any = None) -> Any:
+        if sample_weight is None:
+            return _Family(self.family).fit(X)
+        rows = np.asarray(X, dtype=np.float64)
+        weight = np.repeat(np.asarray(sample_weight, dtype=np.float64), rows.size // max(len(rows), 1))
+        found = _maximise_likelihood(self.family, rows.ravel(), weight, self.arguments)
+        return _FittedFamily(self.family, found)
+
+    def logpdf(self, X: Any) -> np.ndarray:
+        return as_density(self.family(*self.arguments)).logpdf(X)
+
+    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
+        return as_density(self.family(*self.arguments)).sample(n, random_state)
+
+    def parameters(self) -> dict[str, Any]:
+        return {f"argument_{k}": value for k, value in enumerate(self.arguments)}
+
+
+def _maximise_likelihood(family: Any, rows: Any, weight: Any, start: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the arguments under which weighted values are most likely; SciPy's own fits take no weights.
+
+    The search begins at `start`, or where SciPy's fit to the heavier half of the values is better.
+    """
+    from scipy.optimize import minimize
+
+    shares = weight / weight.sum()
+
+    def lose(arguments: Any) -> float:
+        with np.errstate(all="ignore"):
+            logs = family.logpdf(rows, *arguments)
+        loss = -float(shares @ np.where(shares > 0, logs, 0.0))
+        return loss if np.isfinite(loss) else np.inf
+
+    # The half of the rows that weighs most: a state of a chain holds some of the rows.
+    heavy = rows[shares >= np.median(shares)]
+    starts = [tuple(map(float, family.fit(heavy))), *([start] if start else [])]
+    begin = min(starts, key=lose)
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 400 * len(begin)}
+    found = minimize(lose, begin, method="Nelder-Mead", options=options)
+    return tuple(map(float, found.x if found.fun <= lose(begin) else begin))
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,7 +263,7 @@ class SpectralClustering(ClusterMixin, Estimator):
             source,
             fitted=read,
             attributes=given,
-            max_steps=self.n_init * _MAX_ITER,
+            max_steps=int(self.n_init) * _MAX_ITER,
         )
         run, restart = outcome.state.choose()
         self.n_iter_ = run.iteration

@@ -54,7 +54,7 @@ class Composite(Kernel):
     def n_dims(self) -> int:
         return sum(part.n_dims for part in self.kernels)
 
-    @property
+    @Kernel.theta.getter  # type: ignore[attr-defined]
     def theta(self) -> Array:
         return np.concatenate([part.theta for part in self.kernels])
 

@@ -16,6 +16,7 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.kernels._prepared import Prepared, floating
+from mercer.kernels._scikit_protocol import ScikitProtocol
 
 # Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, about the size of a shared cache.
 _TILE_ROWS = 256
@@ -38,7 +39,7 @@ class Hyperparameter:
         return isinstance(self.bounds, str)
 
 
-class Kernel:
+class Kernel(ScikitProtocol):
     """A Mercer kernel: a function k(x, y) that is a scalar product of features of x and y.
 
     Kernels add, multiply and take whole powers with ``+``, ``*`` and ``**``, also with numbers; ``kernel.on([0, 2])``
@@ -60,8 +61,13 @@ class Kernel:
         """Hash the class alone: equal kernels are of one class, and parameters may change."""
         return hash(type(self))
 
-    def __call__(self, X: Array, Y: Array = None) -> Array:
-        """Return k(x, y) of all rows of `X` with all rows of `Y`, or of `X` itself; of two single rows one value."""
+    def __call__(self, X: Array, Y: Array = None, eval_gradient: bool = False) -> Any:
+        """Return k(x, y) of all rows of `X` with all rows of `Y`, or of `X` itself; of two single rows one value.
+
+        With `eval_gradient` the derivatives by theta come with the values, as :meth:`gradient` gives them.
+        """
+        if eval_gradient:
+            return self.gradient(X, Y)
         if Y is not None and getattr(X, "ndim", 2) == 1 and getattr(Y, "ndim", 2) == 1:
             return self(X[None, :], Y[None, :])[0, 0]
         rows = self.prepare(X)
@@ -194,6 +200,10 @@ class Kernel:
             if not parameter.fixed
         ]
         return np.log(free[0] if len(free) == 1 else np.concatenate(free)) if free else np.empty(0)
+
+    @theta.setter
+    def theta(self, theta: Array) -> None:
+        vars(self).update(vars(self.with_theta(theta)))
 
     @property
     def bounds(self) -> Array:

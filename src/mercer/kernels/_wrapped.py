@@ -97,8 +97,8 @@ class Pairwise(_Whole):
 class Precomputed(Kernel):
     """Given values: each row holds the kernel values of a row with all rows of the fit."""
 
-    def __call__(self, X: Array, Y: Array = None) -> Array:
-        return floating(X)
+    def __call__(self, X: Array, Y: Array = None, eval_gradient: bool = False) -> Any:
+        return (floating(X), np.empty((*X.shape, 0))) if eval_gradient else floating(X)
 
     def diagonal(self, X: Array) -> Array:
         X = floating(X)
@@ -135,8 +135,8 @@ class ScikitKernel(Kernel):
         """Whether the wrapped kernel is stationary."""
         return bool(self.kernel.is_stationary())
 
-    def __call__(self, X: Array, Y: Array = None) -> Array:
-        return self.kernel(floating(X), None if Y is None else floating(Y))
+    def __call__(self, X: Array, Y: Array = None, eval_gradient: bool = False) -> Any:
+        return self.kernel(floating(X), None if Y is None else floating(Y), eval_gradient)
 
     def diagonal(self, X: Array) -> Array:
         return self.kernel.diag(floating(X))
@@ -177,7 +177,7 @@ class ScikitKernel(Kernel):
             for parameter in self.kernel.hyperparameters
         ]
 
-    @property
+    @Kernel.theta.getter  # type: ignore[attr-defined]
     def theta(self) -> Array:
         return self.kernel.theta
 

@@ -70,6 +70,8 @@ class FourierBasis(Basis):
         return super()._fitted(state) | {"period_": np.broadcast_to(period, state.low.shape).copy()}
 
     def _make_expansion(self, state: BasisState) -> "_Waves":
+        width = 2 * self.n_frequencies * len(state.low)
+        require_memory("FourierBasis", 16.0 * width, f"{width} values of a row", "lower n_frequencies")
         return _Waves(state.low, self.period_, self.n_frequencies)
 
     def _list_names(self, columns: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.blockwise import ColumnMap, ReversibleTransformer, refuse_infinite
 from mercer._base.interface import OneToOneFeatureMixin
-from mercer._base.parameter import Boolean, Instance, parameter
+from mercer._base.parameter import Boolean, Pair, parameter
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic.extent import Extent, ExtentSums
@@ -53,7 +53,7 @@ class MinMaxScaler(OneToOneFeatureMixin, ReversibleTransformer):
     """
 
     feature_range: tuple[float, float] = parameter(
-        Instance(tuple), default=(0, 1), kw_only=False, doc="The range [a, b] that the training rows fill."
+        Pair(), default=(0, 1), kw_only=False, doc="The range [a, b] that the training rows fill."
     )
     copy: bool = parameter(
         Boolean(), default=True, doc="Whether results are new arrays; False writes those of NumPy floats over the rows."

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from mercer._base.blockwise import ColumnMap, ReversibleTransformer
 from mercer._base.blockwise.quantiles import find_quantiles
 from mercer._base.interface import OneToOneFeatureMixin
-from mercer._base.parameter import Boolean, Instance, parameter
+from mercer._base.parameter import Boolean, Pair, parameter
 from mercer._source import Source
 from mercer._stored import Stored, alike, floats
 from mercer._types import Array
@@ -54,7 +54,7 @@ class RobustScaler(OneToOneFeatureMixin, ReversibleTransformer):
     )
     with_scaling: bool = parameter(Boolean(), default=True, doc="Whether to divide by the distance of the quantiles.")
     quantile_range: tuple[float, float] = parameter(
-        Instance(tuple), default=(25.0, 75.0), doc="The percentiles a and b, from 0 to 100."
+        Pair(), default=(25.0, 75.0), doc="The percentiles a and b, from 0 to 100."
     )
     copy: bool = parameter(
         Boolean(), default=True, doc="Whether results are new arrays; False writes those of NumPy floats over the rows."

@@ -229,6 +229,15 @@ class Array(Rule):
         return values.ndim == 1 and bool(np.all(np.isfinite(values)) and np.all(values == np.floor(values)))
 
 
+class Pair(Rule):
+    """A tuple of two numbers."""
+
+    text = "a tuple of two numbers"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, tuple) and len(value) == 2 and all(map(Real().accepts, value))
+
+
 class Options(Rule):
     """Keyword arguments of a function of another library."""
 
@@ -332,7 +341,7 @@ def describe_value(value: Any) -> str:
     if isinstance(value, int) and abs(value) > _MOST:
         return f"an integer of {value.bit_length()} bits, where 63 are the most"
     if isinstance(value, float | np.floating) and _has_no_square(float(value)):
-        return f"{value!r}, whose square {'overflows' if abs(value) > 1 else 'vanishes'}"
+        return f"{value!r}, whose square {'overflows' if abs(float(value)) > 1 else 'vanishes'}"
     try:
         written = _writer.repr(value)
     except (TypeError, ValueError, RecursionError):
