@@ -9,13 +9,16 @@ import scipy.sparse
 from sklearn.pipeline import make_pipeline
 
 import mercer
-from mercer._base.rehearsal import rehearse
+from mercer._base.forecasting import Extrapolation
+from mercer._base.rehearsal import Rehearsal, rehearse
 from mercer._source.array import ArraySource
 from mercer._source.file.block_stream import BlockStream
+from mercer._source.readings import Readings
 from mercer._source.sample import Sample, take_sample
 from mercer.cluster import KMeans, MiniBatchKMeans
-from mercer.decomposition import PCA, IncrementalPCA
+from mercer.decomposition import PCA, IncrementalPCA, KernelPCA
 from mercer.errors import DataError, ParameterError
+from mercer.kernel_approximation import RBFSampler
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
 
 GROUPS = np.random.default_rng(0).integers(0, 6, 140_000)
@@ -96,6 +99,33 @@ def test_the_time_is_that_of_the_fit_on_a_clock_that_counts_rows(monkeypatch):
     assert said.seconds == pytest.approx(now[0] - begin, rel=0.3)
     assert now[0] - begin > 1e-6 * len(X)
     assert mercer.forecast(model.set_params(max_time=0.001), X, LABELS).seconds == 0.001
+
+
+@pytest.mark.catalogue("WF-08")
+@pytest.mark.parametrize(("power", "stated"), [(0, 0), (1, 1), (2, 2), (3, 3)])
+def test_work_besides_passes_is_extrapolated_by_the_power_that_two_rehearsals_show(power, stated):
+    """Kernels and pairs of rows take n^2, factorisations n^3; half of a sample tells which."""
+    half, whole = (Rehearsal(n, Readings(n), seconds=0.01 + 0.4 * (n / 4000) ** power) for n in (2000, 4000))
+    seconds, on_rows = Extrapolation(half, whole, 64_000).seconds(0.0)
+    assert on_rows == 0
+    # What does not grow is known apart where the rest is linear; a power takes it along.
+    expected = {0: 0.41, 1: 0.01 + 0.4 * 16, 2: 0.41 * 16**2, 3: 0.41 * 16**3}[stated]
+    assert seconds == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.catalogue("WF-08")
+def test_kernels_are_forecast_to_grow_with_the_square_of_the_rows_and_random_features_not_at_all():
+    rows = np.random.default_rng(0).normal(size=(200_000, 2))
+    with mercer.config_context(max_memory="60MB"):
+        exact = [
+            mercer.forecast(KernelPCA(2, kernel="rbf", eigen_solver="dense"), rows[:n]) for n in (100_000, 200_000)
+        ]
+        mapped = [mercer.forecast(RBFSampler(n_components=50, random_state=0), rows[:n]) for n in (100_000, 200_000)]
+    assert exact[1].memory_bytes / exact[0].memory_bytes == pytest.approx(4.0, rel=1e-6)
+    assert exact[0].memory_bytes >= 8 * 100_000**2
+    assert not exact[0].fits
+    assert mapped[1].memory_bytes == pytest.approx(mapped[0].memory_bytes, rel=0.2)
+    assert mapped[1].fits
 
 
 def test_a_forecast_leaves_estimator_and_data_as_they_were():

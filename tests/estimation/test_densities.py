@@ -1,11 +1,12 @@
 """Densities: they integrate to one, are fitted by maximum likelihood, and say so where data do not fit."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import expit, logit
+from scipy.special import digamma, expit, logit
 
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import (
@@ -132,6 +133,52 @@ def test_log_likelihoods_add_up_and_do_not_underflow():
     assert np.exp(whole) == 0.0
     assert whole == pytest.approx(data_log_likelihood(density, x[:300]) + data_log_likelihood(density.logpdf, x[300:]))
     assert data_log_likelihood(density, x[:3], [2, 0, 1]) == pytest.approx(data_log_likelihood(density, x[[0, 0, 2]]))
+
+
+@pytest.mark.catalogue("PE-01")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_log_likelihoods_and_their_gradients_are_those_of_scipy_and_of_closed_forms_in_any_unit(unit):
+    """The sum over 10^5 observations to the last digits, and its derivatives by Euler's digamma function."""
+    random = np.random.default_rng(0)
+    shape, rate = 2.5, 0.7 / unit
+    x = random.gamma(shape, 1 / rate, 100_000)
+    logs = stats.gamma(shape, scale=1 / rate).logpdf(x)
+    density = GammaDensity(shape, rate)
+    # Units change each term by a logarithm: fsum has no rounding at all.
+    assert data_log_likelihood(density, x) == pytest.approx(math.fsum(logs), rel=1e-12)
+    parts = [data_log_likelihood(density, x[start : start + 17_000]) for start in range(0, 100_000, 17_000)]
+    assert math.fsum(parts) == pytest.approx(math.fsum(logs), rel=1e-12)
+    n = len(x)
+    known = [n * (np.log(rate) - digamma(shape)) + np.log(x).sum(), n * shape / rate - x.sum()]
+    np.testing.assert_allclose(log_likelihood_gradient(density, x), known, rtol=1e-8, atol=1e-9 * n * unit)
+    y = unit * random.normal(size=1000)
+    m, v = 0.3 * unit, 2.0 * unit**2
+    gaussian = GaussianDensity(m, v)
+    assert data_log_likelihood(gaussian, y) == pytest.approx(math.fsum(stats.norm(m, v**0.5).logpdf(y)), rel=1e-12)
+    known = [(y - m).sum() / v, ((y - m) ** 2).sum() / (2 * v**2) - 500 / v]
+    np.testing.assert_allclose(log_likelihood_gradient(gaussian, y), known, rtol=1e-9)
+
+
+@pytest.mark.catalogue("PE-01")
+def test_gradients_of_counts_and_shares_and_of_densities_of_rows_are_in_closed_form():
+    random = np.random.default_rng(1)
+    counts, shares, weight = random.poisson(3.0, 50), random.beta(2.0, 3.0, 50), random.integers(0, 4, 50)
+    total = weight.sum()
+    np.testing.assert_allclose(
+        log_likelihood_gradient(PoissonDensity(2.2), counts, sample_weight=weight), [weight @ counts / 2.2 - total]
+    )
+    known = [
+        weight @ np.log(shares) - total * (digamma(2.5) - digamma(4.0)),
+        weight @ np.log1p(-shares) - total * (digamma(1.5) - digamma(4.0)),
+    ]
+    np.testing.assert_allclose(log_likelihood_gradient(BetaDensity(2.5, 1.5), shares, sample_weight=weight), known)
+    # Rows: the sum of SciPy's multivariate log-densities, and -C^-1 (m - mean) by the mean.
+    rows, C = random.normal(size=(40, 3)), np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]])
+    m = np.array([0.1, -0.2, 0.4])
+    whole = data_log_likelihood(MultivariateGaussianDensity(m, C), rows)
+    assert whole == pytest.approx(stats.multivariate_normal(m, C).logpdf(rows).sum(), rel=1e-12)
+    by_mean = log_likelihood_gradient(lambda x, t: stats.multivariate_normal(t, C).logpdf(x), rows, m)
+    np.testing.assert_allclose(by_mean, np.linalg.solve(C, (rows - m).sum(axis=0)), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.catalogue("PE-01")

@@ -7,22 +7,26 @@ import pytest
 import scipy.stats
 from scipy.stats import beta
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso as PeerLasso
 
 from mercer.errors import DataError
 from mercer.estimation import (
+    BernoulliDensity,
     BetaDensity,
     BetaGeometric,
     ExponentialDensity,
+    GammaDensity,
     GaussianDensity,
     GaussianMean,
     GeometricDensity,
     LaplaceDensity,
+    PoissonDensity,
     UniformDensity,
     grid_posterior,
     maximum_a_posteriori,
     maximum_likelihood,
 )
-from mercer.linear_model import GeneralizedLinearEstimator, Ridge
+from mercer.linear_model import Ridge
 from mercer.optim import ROSENBROCK, GradientNorm, MaxIter, minimize
 
 
@@ -66,28 +70,82 @@ def test_weights_are_repetitions():
 
 
 @pytest.mark.catalogue("PE-12")
-def test_gaussian_priors_give_ridge_and_laplace_priors_the_lasso():
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_conjugate_priors_have_their_mode_in_closed_form(unit):
+    """Beta with coins, gamma with counts, Gaussian with means: the prior's own numbers add to those of the data."""
+    coins = np.array([1, 1, 0, 1, 0, 1, 1])
+    for a, b in ((1.0, 1.0), (2.0, 5.0), (30.0, 4.0)):
+        found = maximum_a_posteriori(lambda x, t: BernoulliDensity(*t).logpdf(x), BetaDensity(a, b), coins, [0.5])
+        assert found.parameters[0] == pytest.approx((a + 5 - 1) / (a + b + 7 - 2), abs=1e-5)
+    counts = np.array([3, 0, 5, 2])
+    found = maximum_a_posteriori(lambda x, t: PoissonDensity(*t).logpdf(x), GammaDensity(2.0, 1.5), counts, [1.0])
+    assert found.parameters[0] == pytest.approx((2 + 10 - 1) / (1.5 + 4), abs=1e-5)
+    x = unit * np.array([1.0, 4.0, 2.5])
+    noise, wide, centre = 2.0 * unit**2, 0.5 * unit**2, -3.0 * unit
+    found = maximum_a_posteriori(
+        lambda x, t: GaussianDensity(t[0], noise).logpdf(x), GaussianDensity(centre, wide), x, [0.0]
+    )
+    mode = (centre / wide + x.sum() / noise) / (1 / wide + 3 / noise)
+    assert found.result.converged
+    assert found.parameters[0] == pytest.approx(mode, rel=1e-4)
+    assert found.information[0, 0] == pytest.approx(1 / wide + 3 / noise, rel=1e-3)
+
+
+@pytest.mark.catalogue("PE-12")
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_gaussian_priors_give_ridge_and_correlated_ones_their_linear_system(unit):
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(40, 3)), random.normal(size=40)
-    variance, width = 2.0, 0.25
+    X = random.normal(size=(40, 3))
+    y = unit * (X @ [1.0, -2.0, 0.5] + random.normal(size=40))
     rows = np.column_stack([X, y])
+    noise, wide = 2.0 * unit**2, 0.25 * unit**2
 
     def linear(rows, w):
-        return GaussianDensity(rows[:, :3] @ w, variance).logpdf(rows[:, 3])
+        return GaussianDensity(rows[:, :3] @ w, noise).logpdf(rows[:, 3])
 
-    tight = {"stop": GradientNorm(1e-9) | MaxIter(500)}
-    found = maximum_a_posteriori(linear, GaussianDensity(0.0, width), rows, np.zeros(3), **tight)
-    ridge = Ridge(alpha=variance / width, fit_intercept=False).fit(X, y)
-    assert found.parameters == pytest.approx(ridge.coef_, abs=1e-6)
-    scale = 0.1
-    lasso = GeneralizedLinearEstimator("squared", "l1", alpha=variance / scale / 40, fit_intercept=False, tol=1e-10)
-    coefficients = lasso.fit(X, y).coef_
+    tight = {"stop": GradientNorm(1e-7 / unit) | MaxIter(500)}
+    found = maximum_a_posteriori(linear, GaussianDensity(0.0, wide), rows, np.zeros(3), **tight)
+    # lambda is the ratio of variances, 8, in any unit of the targets.
+    ridge = np.linalg.solve(X.T @ X + 8.0 * np.eye(3), X.T @ y)
+    np.testing.assert_allclose(found.parameters, ridge, rtol=1e-4)
+    np.testing.assert_allclose(Ridge(alpha=8.0, fit_intercept=False).fit(X, y).coef_, ridge, rtol=1e-9)
+    C, centre = (
+        unit**2 * np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 0.1]]),
+        unit * np.array([3.0, 0.0, 1.0]),
+    )
+    prior = scipy.stats.multivariate_normal(centre, C)
+    found = maximum_a_posteriori(linear, prior.logpdf, rows, np.zeros(3), **tight)
+    precision = np.linalg.inv(C)
+    mode = np.linalg.solve(X.T @ X / noise + precision, X.T @ y / noise + precision @ centre)
+    np.testing.assert_allclose(found.parameters, mode, rtol=1e-4)
+    # A flat prior is none, and the influence of any falls as one over the number of rows.
+    flat = maximum_a_posteriori(linear, lambda w: 0.0, rows, np.zeros(3), **tight)
+    plain = np.linalg.lstsq(X, y, rcond=None)[0]
+    np.testing.assert_allclose(flat.parameters, plain, rtol=1e-4)
+    pulls = []
+    for times in (10, 100, 1000):
+        many = maximum_a_posteriori(linear, prior.logpdf, rows, plain, sample_weight=np.full(40, times), **tight)
+        pulls.append(np.linalg.norm(many.parameters - plain))
+    assert pulls[0] / pulls[1] == pytest.approx(10, rel=0.1)
+    assert pulls[1] / pulls[2] == pytest.approx(10, rel=0.02)
 
-    def posterior(w):
-        return linear(rows, w).sum() + LaplaceDensity(0.0, scale).logpdf(w).sum()
 
-    for shift in 1e-3 * np.vstack([np.eye(3), -np.eye(3)]):
-        assert posterior(coefficients) >= posterior(coefficients + shift)
+@pytest.mark.catalogue("PE-12")
+def test_a_laplace_prior_gives_the_lasso_of_a_peer():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 3))
+    y = X @ [1.0, 0.1, -0.5] + random.normal(size=40)
+    rows = np.column_stack([X, y])
+    noise, scale = 2.0, 0.1
+    found = maximum_a_posteriori(
+        lambda rows, w: GaussianDensity(rows[:, :3] @ w, noise).logpdf(rows[:, 3]),
+        LaplaceDensity(0.0, scale), rows, np.full(3, 0.1), stop=GradientNorm(1e-9) | MaxIter(5000),
+    )  # fmt: skip
+    # |y - X w|^2 / (2 noise) + |w|_1 / scale, times noise / n: the peer's alpha is noise / (n scale).
+    peer = PeerLasso(alpha=noise / scale / 40, fit_intercept=False, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(found.parameters, peer.coef_, atol=1e-6)
+    assert (peer.coef_ == 0).any()
+    np.testing.assert_array_equal(found.parameters == 0, peer.coef_ == 0)
 
 
 @pytest.mark.catalogue("PE-12")

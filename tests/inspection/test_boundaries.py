@@ -42,6 +42,38 @@ def test_lines_are_where_the_decision_function_has_their_level(blobs):
 
 
 @pytest.mark.catalogue("PL-02")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_boundary_around_a_narrow_class_in_a_wide_one_is_drawn_as_the_circle_that_it_is(unit):
+    """N(0, I) and N(0, 4 I) with equal shares: the radius is the root of 8/3 log 4."""
+    covariances = unit**2 * np.array([np.eye(2), 4 * np.eye(2)])
+    model = QuadraticDiscriminantAnalysis.from_parameters(np.zeros((2, 2)), covariances, [0.5, 0.5])
+    corners = unit * np.array([[-3.0, -3.0], [3.0, 3.0]])
+    display = DecisionBoundaryDisplay.from_estimator(model, corners, [0, 1], levels=(0.0,), resolution=200)
+    path = display.lines_.get_paths()[0].vertices
+    radius = unit * np.sqrt(8 / 3 * np.log(4))
+    np.testing.assert_allclose(np.linalg.norm(path, axis=1), radius, rtol=1e-3)
+    # The whole circle: every sixteenth of a turn has a vertex.
+    turns = np.floor((np.arctan2(*path.T) + np.pi) / (2 * np.pi) * 16).astype(int) % 16
+    assert set(turns) == set(range(16))
+    inside = np.hypot(*np.meshgrid(display.x, display.y)) < radius
+    np.testing.assert_array_equal(display.classes == 0, inside)
+
+
+@pytest.mark.catalogue("PL-02")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_margins_of_two_points_are_drawn_through_them_and_the_line_halfway(unit):
+    """A hard margin between (0, 0) and (4, 2): the line 2 x + y = 5, with margins through the points themselves."""
+    X, y = unit * np.array([[0.0, 0.0], [4.0, 2.0], [-1.0, -2.0], [6.0, 3.0]]), np.array([0, 1, 0, 1])
+    model = SVC(kernel="linear", C=np.inf, tol=1e-9).fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y)
+    assert display.levels == (-1.0, 0.0, 1.0)
+    for level, path in zip((0.0, 5.0, 10.0), display.lines_.get_paths(), strict=True):
+        np.testing.assert_allclose(path.vertices @ [2.0, 1.0] / unit, level, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(display.rings_.get_offsets()), X[:2], atol=1e-12 * unit)
+    np.testing.assert_allclose(np.asarray(display.points_.get_offsets()), X, atol=1e-12 * unit)
+
+
+@pytest.mark.catalogue("PL-02")
 def test_rings_are_drawn_around_support_vectors(blobs):
     X, y = blobs
     model = SVC(C=2.0).fit(X, y)

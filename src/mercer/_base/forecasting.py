@@ -75,6 +75,10 @@ class Extrapolation:
         on_rows = max(computing, reading * sum(rows.values()))
         # The other work of the half, scaled to as many steps as the whole sample took.
         before = self.half.rest * max(1, self.whole.n_steps) / max(1, self.half.n_steps)
+        # Kernel matrices, pairs of rows and factorisations grow by a power, which shows where it takes longer than the
+        # noise of a clock.
+        if self.whole.rest > max(2.5 * before, _LONG_REST):
+            return on_rows + _extrapolate(before, self.whole.rest, self.factor), on_rows
         slope = min(max(0.0, self.whole.rest - before) / self.more, self.whole.rest / self.whole.n_rows)
         return on_rows + self.whole.rest + slope * (self.n_rows - self.whole.n_rows), on_rows
 
@@ -146,6 +150,8 @@ _MOST_ROWS = 2**16
 _MOST_VALUES = 2**23
 # Blocks that a sequential source holds besides those being worked on: read ahead, and being joined.
 _AHEAD = 6
+# Seconds of work besides reading rows whose growth can be told from the noise of a rehearsal.
+_LONG_REST = 0.05
 # Seconds after which a rehearsal is not repeated: the noise of a longer one is small.
 _LONG = 2.0
 

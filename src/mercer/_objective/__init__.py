@@ -19,7 +19,15 @@ from mercer._objective.piecewise_losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from mercer._objective.prior_penalties import Box, Monotonicity, NonNegative, Smoothness, Symmetry
+from mercer._objective.prior_penalties import (
+    Box,
+    Monotonicity,
+    NonNegative,
+    Smoothness,
+    Symmetry,
+    measure_asymmetry,
+    measure_falls,
+)
 from mercer._objective.registry import find_loss, list_losses
 from mercer._objective.smoothed import Smoothed
 
@@ -61,4 +69,6 @@ __all__ = [
     "ZeroOne",
     "find_loss",
     "list_losses",
+    "measure_asymmetry",
+    "measure_falls",
 ]

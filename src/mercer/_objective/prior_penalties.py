@@ -269,11 +269,7 @@ class Monotonicity(_Quadratic):
         array([[1., 0.],
                [1., 6.]])
         """
-        expand, rows = _read_features(features), np.asarray(X, dtype=np.float64)
-        step = np.zeros_like(rows)
-        # Central differences err by h^2 times a third derivative, and by eps / h: the cube root of eps balances both.
-        step[:, column] = np.cbrt(np.finfo(np.float64).eps) * np.maximum(np.abs(rows[:, column]), 1.0)
-        slopes = (expand(rows + step) - expand(rows - step)) / (2.0 * step[:, [column]])
+        slopes = _find_slopes(_read_features(features), np.asarray(X, dtype=np.float64), column)
         return cls(-slopes if falling else slopes, strength)
 
     @cached_property
@@ -296,6 +292,82 @@ class Monotonicity(_Quadratic):
 
     def check(self, n_features: int) -> None:
         _check_columns(self, self._rows, n_features, "slopes")
+
+
+def measure_asymmetry(predict: Callable[[Any], Any], X: Any, mirror: Callable[[Any], Any]) -> float:
+    """Return how far the output of any model is from symmetric: half the mean of (f(x_i) - f(mirror of x_i))^2.
+
+    A factor of it, added to a training error that :func:`mercer.optim.minimize` lowers, is the penalty of
+    :class:`Symmetry` for models that are not linear.
+
+    Parameters
+    ----------
+    predict : callable
+        From rows to the outputs of the model, of shape (m,) or (m, k).
+    X : array-like of shape (m, n_columns)
+        Rows at which outputs should be symmetric.
+    mirror : callable
+        From rows to their mirror images, such as ``numpy.negative``.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import measure_asymmetry
+    >>> measure_asymmetry(lambda x: x[:, 0] ** 2 + 3 * x[:, 0], [[1.0], [2.0]], np.negative)
+    45.0
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    outputs, mirrored = (np.asarray(predict(one), dtype=np.float64) for one in (rows, mirror(rows)))
+    return 0.5 * float(np.sum((outputs - mirrored) ** 2)) / len(rows)
+
+
+def measure_falls(predict: Callable[[Any], Any], X: Any, column: int = 0, *, falling: bool = False) -> float:
+    """Return how far the output of any model is from rising in a column: half the mean of min(0, slope at x_i)^2.
+
+    The penalty of :class:`Monotonicity` for models that are not linear, as :func:`measure_asymmetry` is that of
+    :class:`Symmetry`. Slopes are central differences.
+
+    Parameters
+    ----------
+    predict : callable
+        From rows to the outputs of the model, of shape (m,) or (m, k).
+    X : array-like of shape (m, n_columns)
+        Rows at which outputs should rise.
+    column : int, default=0
+        The column in which they should.
+    falling : bool, default=False
+        Whether they should fall instead.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.objectives import measure_falls
+    >>> round(measure_falls(lambda x: x[:, 0] ** 2, [[-1.0], [2.0]]), 6)  # slopes -2 and 4
+    1.0
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    slopes = _find_slopes(lambda at: np.asarray(predict(at), dtype=np.float64).reshape(len(at), -1), rows, column)
+    return 0.5 * float(np.sum(np.minimum(-slopes if falling else slopes, 0.0) ** 2)) / len(rows)
+
+
+def _find_slopes(outputs: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, column: int) -> np.ndarray:
+    """Return the derivatives (m, k) by a column, as central differences in the unit of its spread."""
+    values = rows[:, column]
+    spread = float(np.ptp(values)) or float(np.abs(values).max()) or 1.0
+    # They err by h^2 times a third derivative, and by eps / h: the cube root of eps balances both. A step below the
+    # spacing of numbers far from zero would be none.
+    far = np.finfo(np.float64).eps ** (2 / 3) * np.abs(values)
+    step = np.zeros_like(rows)
+    step[:, column] = np.maximum(np.cbrt(np.finfo(np.float64).eps) * spread, far)
+    above, below = rows + step, rows - step
+    return (outputs(above) - outputs(below)) / (above - below)[:, [column]]
 
 
 def _read_features(features: Any) -> Callable[[np.ndarray], np.ndarray]:

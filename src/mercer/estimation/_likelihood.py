@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,13 @@ from mercer.estimation._densities.continuous import LaplaceDensity
 from mercer.estimation._densities.density import IndependentDensity, MixtureDensity
 from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
+
+# The least change of the cost, by a step of one in a parameter, at which its unit is taken to be near one.
+_NO_CHANGE = 1e-5
+# The greatest such change.
+_GREAT_CHANGE = 1e5
+# Decades over which a unit is looked for.
+_DECADES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,12 +208,15 @@ def _climb(
             f"{subject}: the observations must have a finite log-density at start; got {-cost(start):g}. Move it."
         )
     gradient = None if score is None else slope
+    scales = np.ones_like(start)
     kinked = _KinkedPrior.read(prior, total) if method in ("auto", "proximal_gradient") else None
     with warnings.catch_warnings():
         # One warning about the answer, below, in place of one for each search.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if kinked is None:
-            result = _search_smooth(cost, start, method, gradient, options)
+            # Rules and bounds of the user's are in the units of the parameters as they are.
+            scales = scales if options else _find_scales(cost, start)
+            result = _search_smooth(cost, start, method, gradient, options, scales)
         else:
 
             def smooth(theta: np.ndarray) -> float:
@@ -223,8 +233,10 @@ def _climb(
             ConvergenceWarning,
             stacklevel=3,
         )
-    # On both sides of a kink the log-prior is straight, so that the likelihood has all of the curvature.
-    information = total * numerical_hessian(cost if kinked is None else smooth, result.x)
+    # On both sides of a kink the log-prior is straight, so that the likelihood has all of the curvature. Differences
+    # are taken in units in which the parameters are near one.
+    bent = cost if kinked is None else smooth
+    information = total * numerical_hessian(lambda u: bent(scales * u), result.x / scales) / np.outer(scales, scales)
     return Estimate(result.x, likelihood(result.x), log_prior(prior, result.x), information, result)
 
 
@@ -250,7 +262,43 @@ class _KinkedPrior:
         return self.prior.prox(x, step / self.total)
 
 
-def _search_smooth(cost: Any, start: np.ndarray, method: Any, gradient: Any, options: dict[str, Any]) -> Result:
+def _find_scales(cost: Callable[[np.ndarray], float], start: np.ndarray) -> np.ndarray:
+    """Return the unit of each parameter: one, unless a step of one hardly changes the cost, or changes it by orders.
+
+    The cost is a log-likelihood of one observation, so that steps which change it by about one are those that matter;
+    differences and tolerances are for parameters in such units.
+    """
+    scales, here = np.ones_like(start), cost(start)
+
+    def change(index: int, size: float) -> float:
+        moved = start.copy()
+        moved[index] += size
+        return abs(cost(moved) - here)
+
+    for index in range(len(start)):
+        rise = change(index, 1.0)
+        if not np.isfinite(rise) or _NO_CHANGE <= rise <= _GREAT_CHANGE:
+            continue
+        factor = 10.0 if rise < _NO_CHANGE else 0.1
+        for _ in range(_DECADES):
+            scales[index] *= factor
+            rise = change(index, scales[index])
+            if not np.isfinite(rise) or (rise >= 0.1 if factor > 1 else rise <= 10.0):
+                break
+        else:
+            scales[index] = 1.0  # nothing depends on this parameter
+    return scales
+
+
+def _search_smooth(
+    cost: Any, start: np.ndarray, method: Any, gradient: Any, options: dict[str, Any], scales: np.ndarray
+) -> Result:
+    """Minimise the cost over the parameters in units of `scales`."""
+    if not (scales == 1.0).all():
+        slope = None if gradient is None else (lambda u: scales * gradient(scales * u))
+        units = np.ones_like(scales)
+        found = _search_smooth(lambda u: cost(scales * u), start / scales, method, slope, options, units)
+        return replace(found, x=scales * found.x, gradient=None if found.gradient is None else found.gradient / scales)
     if method != "auto":
         return minimize(cost, start, method=method, grad=gradient, **options)
     result = minimize(cost, start, method="lbfgs", grad=gradient, **options)

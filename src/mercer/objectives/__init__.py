@@ -38,6 +38,8 @@ from mercer._objective import (
     Tukey,
     Tweedie,
     ZeroOne,
+    measure_asymmetry,
+    measure_falls,
 )
 
 __all__ = [
@@ -73,4 +75,6 @@ __all__ = [
     "Tukey",
     "Tweedie",
     "ZeroOne",
+    "measure_asymmetry",
+    "measure_falls",
 ]

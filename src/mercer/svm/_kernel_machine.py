@@ -115,7 +115,7 @@ class KernelMachine(LimitedEstimator):
     _values_given: bool = attribute()
     _takes_sparse = True
     # The default gamma is of the variance of all values about one mean, which columns in different places widen.
-    _depends_on_units: Any = ("columns", "place")
+    _depends_on_units: ClassVar[tuple[str, ...]] = ("columns", "place")
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -7,7 +7,16 @@ from scipy.special import expit
 
 from mercer.linear_model import GeneralizedLinearEstimator, LinearRegression, LogisticRegression
 from mercer.model_selection import search_settings
-from mercer.objectives import L1, L2, Logistic, Monotonicity, PowerPenalty, Symmetry
+from mercer.objectives import (
+    L1,
+    L2,
+    Logistic,
+    Monotonicity,
+    PowerPenalty,
+    Symmetry,
+    measure_asymmetry,
+    measure_falls,
+)
 from mercer.optim import RowObjective, minimize
 from mercer.preprocessing import PolynomialBasis, SplineBasis
 
@@ -141,3 +150,69 @@ def test_the_strength_is_chosen_by_folds_and_helps_on_fresh_rows():
         return np.mean((fitted.predict(basis.transform(fresh)) - np.cos(fresh[:, 0] / 20)) ** 2)
 
     assert error(best) < 0.7 * error(0.0)
+
+
+def bend(rows, p):
+    """Return the output of a network of one hidden unit: p0 tanh(p1 x + p2) + p3."""
+    return p[0] * np.tanh(p[1] * rows[:, 0] + p[2]) + p[3]
+
+
+@pytest.mark.catalogue("LM-21")
+def test_a_network_is_tied_to_the_constant_that_alone_is_symmetric_and_left_alone_without_the_penalty():
+    """p0 tanh(p1 x + p2) + p3 is even for constants only, and the best constant is the mean."""
+    random = np.random.default_rng(0)
+    x = random.uniform(-1, 3, size=(40, 1))
+    y = np.tanh(2 * x[:, 0] - 1) + 0.1 * random.normal(size=40)
+    grid = np.linspace(-3, 3, 31)[:, None]
+
+    def error(p, strength):
+        training = np.mean((bend(x, p) - y) ** 2) / 2
+        return training + strength * measure_asymmetry(lambda rows: bend(rows, p), grid, np.negative)
+
+    start = np.array([0.5, 0.5, 0.1, 0.0])
+    free = minimize(lambda p: error(p, 0.0), start, method="lbfgs")
+    peer = scipy_minimize(lambda p: np.mean((bend(x, p) - y) ** 2) / 2, start, tol=1e-12)
+    assert free.value == pytest.approx(peer.fun, rel=1e-5)
+    tied = minimize(lambda p: error(p, 1e4), start, method="lbfgs")
+    np.testing.assert_allclose(bend(grid, tied.x), y.mean(), atol=1e-2)
+    assert measure_asymmetry(lambda rows: bend(rows, tied.x), grid, np.negative) < 1e-6
+    strengths = (0.0, 0.1, 1.0, 100.0)
+    left = [
+        measure_asymmetry(
+            lambda rows, s=s: bend(rows, minimize(lambda p: error(p, s), start, method="lbfgs").x), grid, np.negative
+        )
+        for s in strengths
+    ]
+    assert left == sorted(left, reverse=True)
+
+
+@pytest.mark.catalogue("LM-21")
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_wave_on_a_line_rises_where_the_line_is_steeper_than_the_wave(unit):
+    """p0 x + p1 sin(4 x) has slopes p0 + 4 p1 cos(4 x), never negative exactly if p0 >= 4 |p1|: a cone."""
+    random = np.random.default_rng(1)
+    x = random.uniform(0, 3, size=60)
+    y = 0.3 * x + np.sin(4 * x) + 0.05 * random.normal(size=60)
+    basis = np.column_stack([x, np.sin(4 * x)])
+    grid = unit * np.linspace(0, 3, 241)[:, None]
+
+    def wave(rows, p):
+        return p[0] * rows[:, 0] / unit + p[1] * np.sin(4 * rows[:, 0] / unit)
+
+    def error(p):
+        # Slopes by rows in this unit are that many times smaller.
+        wrong = unit**2 * measure_falls(lambda rows: wave(rows, p), grid)
+        return np.mean((wave(unit * x[:, None], p) - y) ** 2) / 2 + 1e5 * wrong
+
+    found = minimize(error, [2.0, 0.1], method="lbfgs")
+    cone = {"type": "ineq", "fun": lambda p: np.array([p[0] - 4 * p[1], p[0] + 4 * p[1]])}
+    best = scipy_minimize(lambda p: np.mean((basis @ p - y) ** 2) / 2, [2.0, 0.1], constraints=cone, tol=1e-12)
+    assert best.x[0] == pytest.approx(4 * best.x[1], abs=1e-6)  # the constraint is felt
+    np.testing.assert_allclose(found.x, best.x, atol=5e-3)
+    # Of a linear model both forms of the penalty are one number, in any unit.
+    made = Monotonicity.of(lambda rows: np.column_stack([rows[:, 0] / unit, np.sin(4 * rows[:, 0] / unit)]), grid)
+    p = np.array([0.3, 1.0])
+    exact = np.mean(np.minimum(0.3 + 4 * np.cos(4 * grid[:, 0] / unit), 0) ** 2) / 2 / unit**2
+    assert made.value(p[None]) == pytest.approx(exact, rel=1e-6)
+    assert measure_falls(lambda rows: wave(rows, p), grid) == pytest.approx(exact, rel=1e-6)
+    assert measure_falls(lambda rows: -wave(rows, p), grid, falling=True) == pytest.approx(exact, rel=1e-6)

@@ -87,7 +87,7 @@ class RowsModel(Estimator):
     n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
-    _depends_on_units = ("columns",)
+    _depends_on_units: ClassVar[tuple[str, ...]] = ("columns",)
     _objective_moves: ClassVar[str | None] = None
     metric: Any = attribute()
     n_samples_fit_: int = attribute()
