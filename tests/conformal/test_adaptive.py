@@ -38,6 +38,16 @@ def test_an_interval_uses_the_rows_before_it_alone():
     assert not np.array_equal(one[121:], other[121:])
 
 
+def test_a_level_that_rounding_leaves_above_zero_asks_for_all_rows():
+    follower = AdaptiveConformal()
+    follower.run(np.zeros(50), np.arange(50.0))
+    # 0.02 times 0.1 added up and taken off again leaves some 1e-17.
+    follower.level = 1e-17
+    assert follower.width() == math.inf
+    follower.level = 1.0
+    assert follower.width() == 0.0
+
+
 def test_wrong_input_gets_a_sentence():
     with pytest.raises(ParameterError, match=r"rate must be a number in \(0, inf\); got 0"):
         AdaptiveConformal(rate=0)

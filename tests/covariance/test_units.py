@@ -19,7 +19,10 @@ def test_distances_and_densities_do_not_depend_on_units(units):
 
 
 def test_a_column_that_others_determine_has_no_inverse_in_any_unit():
-    rows = np.column_stack([X, X[:, 0] + X[:, 1]])
-    for units in (1.0, [1, 1e-8, 1, 1, 1], [1, 1, 1, 1, 1e9]):
-        with pytest.warns(UserWarning, match="rank 4 of 5"):
-            assert EmpiricalCovariance().fit(rows * units).rank_ == 4
+    random = np.random.default_rng(2)
+    for _ in range(40):
+        X = random.normal(size=(60, 4)) @ random.normal(size=(4, 4))
+        rows = np.column_stack([X, X[:, 0] + X[:, 1]])
+        for units in (1.0, [1, 1e-8, 1, 1, 1], [1, 1, 1, 1, 1e9]):
+            with pytest.warns(UserWarning, match="rank 4 of 5"):
+                assert EmpiricalCovariance().fit(rows * units).rank_ == 4

@@ -6,7 +6,7 @@ relative accuracy (Demmel and Veselic 1992, Drmac and Veselic 2008).
 """
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import eigvalsh, qr
 from scipy.linalg.lapack import dpstrf
 
 from mercer._types import Array
@@ -30,11 +30,15 @@ def find_graded_eigenpairs(matrix: Array, tiny: float) -> tuple[Array, Array]:
     """Return the eigenvectors, as rows, and the eigenvalues above rounding of a matrix of products, in falling order.
 
     With D the lengths of the columns, S = D C D and C = P L L^T P^T by Cholesky's method with pivots, S = F F^T with
-    F = D P L, whose singular values are the roots of the eigenvalues of S. Pivots of C up to `tiny` are rounding.
+    F = D P L, whose singular values are the roots of the eigenvalues of S. Eigenvalues of C up to `tiny` times the
+    largest are rounding; its last pivots are not as accurate, for small pivots before them magnify the rounding.
     """
     lengths = np.sqrt(np.diagonal(matrix))
     unit = np.where(lengths > 0, lengths, 1.0)
-    triangle, pivots, rank, _ = dpstrf(matrix / unit[:, None] / unit, tol=tiny, lower=1)
+    cosines = matrix / unit[:, None] / unit
+    sizes = eigvalsh(cosines)
+    triangle, pivots, rank, _ = dpstrf(cosines, tol=tiny, lower=1)
+    rank = min(int(rank), int(np.sum(sizes > tiny * sizes[-1])))
     factor = np.zeros((len(matrix), rank))
     factor[pivots - 1] = np.tril(triangle)[:, :rank]
     vectors, values, _ = decompose_rows_of_any_size(factor * unit[:, None])

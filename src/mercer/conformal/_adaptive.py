@@ -70,9 +70,11 @@ class AdaptiveConformal:
 
     def width(self) -> float:
         """Return half the width of the next interval: infinite where no residual is large enough."""
-        if self.level <= 0.0:
+        share = 1.0 - self.level
+        # The level is a sum of many steps: where it should be zero, its rounding may leave 1e-17, and a share of one.
+        if share >= 1.0:
             return math.inf
-        return 0.0 if self.level >= 1.0 else conformal_quantile(self.residuals, 1.0 - self.level)
+        return 0.0 if share <= 0.0 else conformal_quantile(self.residuals, share)
 
     def update(self, prediction: float, y: float) -> bool:
         """Take in the true value of a row; return whether its interval held it."""

@@ -70,7 +70,8 @@ def _factorise(covariance: Array, with_precision: bool) -> tuple[Array, int, Arr
         own = find_graded_eigenpairs(covariance, len(covariance) * float(np.finfo(np.float64).eps))[1][::-1]
         precision = _invert_correlations(covariance) if with_precision and len(own) == len(covariance) else None
         return np.append(np.zeros(len(covariance) - len(own)), own), len(own), precision
-    values, vectors = eigh(covariance) if with_precision else (eigh(covariance, eigvals_only=True), None)
+    # By divide and conquer, whose errors stay below d eps; those of the default reach 10 eps for five columns.
+    values, vectors = eigh(covariance, driver="evd") if with_precision else (eigh(covariance, eigvals_only=True), None)
     rank, _ = spectrum(values)
     # C = V diag(l) V^T has the inverse V diag(1 / l) V^T: the spectrum that gives the rank gives the inverse too.
     return values, rank, (vectors / values) @ vectors.T if vectors is not None and rank == len(values) else None

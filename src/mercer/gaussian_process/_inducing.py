@@ -304,8 +304,11 @@ def _sum_by_points(bound: Any, beta: Array, threads: int) -> Array:
         return kernel.slope_products(bound.u, bound.rows.take(part), beta[part])
 
     run_numbered(products, bound.n_parts, threads, total.add)
-    others = kernel.prepare(bound.evidence.points, like=bound.u)
-    return np.asarray(total.total()) - kernel.slope_products(bound.u, others, bound.a)
+    others, m = kernel.prepare(bound.evidence.points, like=bound.u), len(bound.a)
+    # Jitter is a share of the mean of the diagonal, so that dKuu has one too.
+    jitter = bound.share / m * np.asarray(kernel.tile_sums(bound.u, others, np.eye(m)))
+    within = np.asarray(kernel.slope_products(bound.u, others, bound.a)) + jitter[:, None, None] * bound.a
+    return np.asarray(total.total()) - within
 
 
 def _compute_trace_information(bound: Any, across: Array, k: int) -> Array:
@@ -314,8 +317,9 @@ def _compute_trace_information(bound: Any, across: Array, k: int) -> Array:
     if T <= 0.0:
         return np.zeros((len(across), len(across)))
     half, weight = bound.inverses[0], bound.evidence.weight
-    others = bound.kernel.prepare(bound.evidence.points, like=bound.u)
-    t = 0.5 * k * np.asarray(bound.kernel.tile_sums(bound.u, others, half.T @ bound.sums.AA @ half))
+    others, within = bound.kernel.prepare(bound.evidence.points, like=bound.u), half.T @ bound.sums.AA @ half
+    within += bound.share * np.trace(within) / len(within) * np.eye(len(within))
+    t = 0.5 * k * np.asarray(bound.kernel.tile_sums(bound.u, others, within))
     # The derivative of T by the noise.
     by_d = -0.5 * k * bound.unexplained / bound.d**2
     t += bound.compute_own_slope(0.5 * k / bound.d, by_d if weight is None else by_d / weight) - k * across

@@ -58,8 +58,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
     Closed forms: n^3 / 3 ('cholesky', in place, 8 n^2 bytes) or about 9 n^3 ('eigen', 24 n^2 bytes), in float64; rows
     dependent to rounding have the shortest solution by 'eigen', with a warning. 'falkon' costs n M a pass and M^3 once,
     with M centres, and needs 24 M^2 bytes; it approximates. Kernels of float32 rows are made in float32 and summed in
-    float64, and predictions have some five digits then. A weight is a repetition. With 'auto' and 'falkon' rows may be
-    in memory, files, streams, Dask collections and on devices.
+    float64, and predictions have four to five digits then. A weight is a repetition. With 'auto' and 'falkon' rows may
+    be in memory, files, streams, Dask collections and on devices.
 
     References
     ----------

@@ -68,9 +68,14 @@ def test_a_monotonicity_penalty_bends_a_logistic_model_too(falling):
         GeneralizedLinearEstimator(Logistic(), p, alpha=a).fit(basis.transform(x), y)
         for p, a in ((0.001 * L2(), 1.0), (penalty + 1e-9 * L2(), 1e5))
     )
-    slopes = [sign * np.diff(model.decision_function(basis.transform(grid))) for model in (free, tied)]
-    assert slopes[0].min() < -0.05
-    assert slopes[1].min() > -1e-3
+    step = np.array([1e-5, 0.0])
+    slopes = [
+        sign * np.subtract(*(model.decision_function(basis.transform(grid + side * step)) for side in (1, -1))) / 2e-5
+        for model in (free, tied)
+    ]
+    assert slopes[0].min() < -1.0
+    # At the minimum alpha / (2 m) times the sum of their squares is at most the loss of no coefficients, log(2).
+    assert slopes[1].min() > -np.sqrt(2 * 60 * np.log(2) / 1e5)
 
 
 @pytest.mark.catalogue("LM-21")

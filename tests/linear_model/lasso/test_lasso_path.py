@@ -41,7 +41,8 @@ def example(n=120, d=10):
 def test_a_path_is_the_fits_at_its_penalties(size, rows):
     X, y = example(*size)
     alphas, coefs, gaps = enet_path(rows(X), y, l1_ratio=0.8, alphas=12, eps=1e-2, **TIGHT)
-    assert (coefs[:, 0] == 0).all()
+    # At the first penalty a coefficient is zero but for the rounding of x . y, n eps |x| |y|, over x . x.
+    assert (np.abs(coefs[:, 0]) <= len(y) * 2.3e-16 * np.linalg.norm(y) / np.linalg.norm(X, axis=0)).all()
     assert alphas[-1] == pytest.approx(alphas[0] * 1e-2)
     for alpha, coef, gap in zip(alphas[::4], coefs.T[::4], gaps[::4], strict=True):
         single = ElasticNet(alpha=alpha, l1_ratio=0.8, fit_intercept=False, **TIGHT).fit(X, y)
@@ -74,9 +75,12 @@ def test_the_gaps_of_a_path_are_those_of_its_coefficients(size):
 
 def test_between_two_corners_of_the_path_coefficients_are_straight_lines():
     X, y = example()
-    _, coefs, _ = lasso_path(X, y, alphas=[0.05, 0.045, 0.04], **TIGHT)
-    assert (np.sign(coefs) == np.sign(coefs[:, :1])).all()
-    assert coefs[:, 1] == pytest.approx((coefs[:, 0] + coefs[:, 2]) / 2, abs=1e-7)
+    _, coefs, _ = lasso_path(X, y, alphas=np.linspace(2.0, 0.01, 101), **TIGHT)
+    signs = np.sign(coefs)
+    # Between corners no coefficient becomes zero or leaves it.
+    calm = [k for k in range(1, 100) if (signs[:, k - 1 : k + 2] == signs[:, [k]]).all()]
+    assert len(calm) > 20
+    assert coefs[:, calm] == pytest.approx((coefs[:, np.array(calm) - 1] + coefs[:, np.array(calm) + 1]) / 2, abs=1e-7)
 
 
 def test_a_path_of_weighted_rows_is_that_of_repeated_ones():
@@ -131,9 +135,11 @@ def test_the_chosen_model_is_the_fit_of_all_rows_at_its_penalty():
 @pytest.mark.parametrize("scale", [1e-140, 1e140])
 def test_the_grid_of_penalties_follows_the_units_of_the_data(scale):
     X, y = example()
-    plain, scaled = LassoCV(alphas=6).fit(X, y), LassoCV(alphas=6).fit(scale * X, scale * y)
+    plain, scaled = (LassoCV(alphas=6, tol=1e-13).fit(unit * X, unit * y) for unit in (1.0, scale))
     assert scaled.alphas_ / scale**2 == pytest.approx(plain.alphas_)
-    assert scaled.coef_ == pytest.approx(plain.coef_, rel=1e-6)
+    # Fits end within a relative gap g of the minimum, so that coefficients err by sqrt(2 g var(y) / least eigenvalue).
+    least = np.linalg.eigvalsh(np.cov(X.T))[0]
+    assert scaled.coef_ == pytest.approx(plain.coef_, abs=2 * np.sqrt(2e-13 * y.var() / least))
     still = LassoCV(alphas=3).fit(X, np.full(len(y), 0.1))
     assert (still.coef_ == 0).all()
 
@@ -147,7 +153,9 @@ def test_a_budget_is_spent_by_the_penalty_that_is_found(size, positive):
     for budget in (0.01, 0.1, 0.35):
         alpha = alpha_for_l1_norm(X, y, budget, positive=positive, sample_weight=weight)
         model = Lasso(alpha=alpha, positive=positive, **TIGHT).fit(X, y, weight)
-        assert np.abs(model.coef_).sum() == pytest.approx(budget, rel=1e-6)
+        spent = np.abs(model.coef_).sum()
+        # Without a penalty, positive coefficients may spend less than the budget.
+        assert spent == pytest.approx(budget, rel=1e-6) if alpha > 0 else spent <= budget
 
 
 @pytest.mark.catalogue("LM-06")
