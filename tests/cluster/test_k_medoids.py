@@ -29,7 +29,8 @@ def test_the_best_of_all_choices_is_found_for_few_rows(method):
         rows = np.random.default_rng(seed).normal(size=(12, 2))
         D = cdist(rows, rows)
         best = min(deviation(D, chosen) for chosen in combinations(range(12), 3))
-        found = min(KMedoids(3, method=method, random_state=start).fit(rows).inertia_ for start in range(5))
+        # One start in two ends in another local minimum; that twenty do has a chance of 1e-6.
+        found = min(KMedoids(3, method=method, random_state=start).fit(rows).inertia_ for start in range(20))
         assert found == pytest.approx(best)
 
 

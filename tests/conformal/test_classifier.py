@@ -68,7 +68,7 @@ def test_sets_are_the_classes_whose_score_is_small_enough():
 
 
 def test_each_class_gets_its_own_promise():
-    X, y = draw(6000, 3)
+    X, y = draw(16_000, 3)
     plain = ConformalClassifier(Shares(), calibration_size=0.5, random_state=0).fit(X[:4000], y[:4000])
     each = ConformalClassifier(Shares(), calibration_size=0.5, class_conditional=True, random_state=0)
     each.fit(X[:4000], y[:4000])

@@ -53,8 +53,8 @@ def test_the_estimate_moves_and_turns_with_the_rows(n):
 @pytest.mark.parametrize("n", [150, 1000, 3000])
 def test_two_rows_of_five_cannot_move_it(n):
     X = table(n, 3)
-    # The determinant of rows with some of these grows with the square of their distance. They lie close together, so that
-    # at a distance of 50 it can be less than that of the others.
+    # The determinant of rows with some of these grows with the square of their distance. They lie close together, so
+    # that at a distance of 50 it can be less than that of the others.
     X[: int(0.4 * n)] = 5000.0 + 0.1 * X[: int(0.4 * n)]
     model = MinCovDet(random_state=0).fit(X)
     assert np.abs(model.location_).max() < 0.4

@@ -101,8 +101,8 @@ def test_proximities_are_shares_of_trees_where_rows_meet():
 
 def test_shuffling_a_column_of_noise_costs_nothing():
     random = np.random.default_rng(0)
-    rows = np.column_stack([random.integers(0, 2, 300), random.normal(size=300)])
-    y = np.where(random.random(300) < 0.2, 1 - rows[:, 0], rows[:, 0]).astype(int)
+    rows = np.column_stack([random.integers(0, 2, 1000), random.normal(size=1000)])
+    y = np.where(random.random(1000) < 0.2, 1 - rows[:, 0], rows[:, 0]).astype(int)
     model = RandomForestClassifier(40, random_state=0).fit(rows, y)
     assert model.feature_importances_[1] > 0.3
     signal, noise = model.permutation_importance(rows, y)

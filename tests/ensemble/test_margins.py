@@ -128,13 +128,16 @@ def test_column_generation_finds_the_best_vote_over_all_stumps():
 
 
 def test_a_program_cut_short_says_how_far_it_is():
-    X, y = data()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = LPBoostClassifier(n_estimators=4).fit(X, y)
-    assert "raise n_estimators or tol" in str(caught[-1].message)
-    assert model.certificate_.value > 0
-    assert model.score(X, y) > 0.7
+    scores = []
+    for seed in range(8):
+        X, y = data(seed=seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = LPBoostClassifier(n_estimators=4).fit(X, y)
+        assert "raise n_estimators or tol" in str(caught[-1].message)
+        assert model.certificate_.value > 0
+        scores.append(model.score(X, y))
+    assert np.mean(scores) > 0.7
 
 
 def test_arguments_out_of_range_are_refused():

@@ -129,7 +129,8 @@ def test_curvatures_of_fit_and_volume_are_those_of_differences(kernel, monkeypat
     # The trace in the second is estimated with random signs: many, for a small error.
     monkeypatch.setattr("mercer.gaussian_process._closed_form._PROBES", 2000)
     X, Y, noise = make_rows(2, 300)
-    step, start, p = 1e-3, kernel.theta, kernel.n_dims
+    # Differences err by the square of the step: some 1e-5 of the curvatures.
+    step, start, p = 3e-4, kernel.theta, kernel.n_dims
 
     def parts(theta):
         C = kernel.with_theta(theta)(X) + np.diag(noise)

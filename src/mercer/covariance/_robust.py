@@ -65,8 +65,8 @@ class MinCovDet(CovarianceEstimator):
     five disjoint subsets of 300; the best ten of each on their union, and the best ten of these on all rows until the
     determinant stays. A C-step costs O(n d^2). The result is a local minimum, the best that was found; with one column
     it is the global one. Rows that lie close together, not far from the others, can have the least determinant
-    themselves, even if they are fewer. Moving, scaling or rotating the rows moves, scales or rotates the estimate. Rows must be in
-    memory.
+    themselves, even if they are fewer. Moving, scaling or rotating the rows moves, scales or rotates the estimate. Rows
+    must be in memory.
 
     References
     ----------

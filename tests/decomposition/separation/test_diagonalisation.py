@@ -39,7 +39,9 @@ def test_exactly_diagonalisable_sets_become_diagonal(method, k):
 @pytest.mark.parametrize("method", ["jacobi", "ffdiag", "qdiag"])
 def test_the_criterion_falls_on_noisy_sets(method):
     random = np.random.default_rng(0)
-    A = np.linalg.qr(random.normal(size=(5, 5)))[0] + (0.0 if method == "jacobi" else 0.2) * random.normal(size=(5, 5))
+    first, second = (np.linalg.qr(random.normal(size=(5, 5)))[0] for _ in range(2))
+    # Of condition 1 or 2: the inverse of a matrix close to singular magnifies the noise.
+    A = first @ np.diag(np.linspace(1.0, 1.0 if method == "jacobi" else 2.0, 5)) @ second
     # The first matrix is positive definite, as a covariance is: QDIAG takes its constraint from it.
     diagonals = np.concatenate([np.ones((1, 5)), random.normal(size=(20, 5))])
     result = diagonalize_jointly(mixed(A, diagonals, noise=0.05), method, tol=1e-8)

@@ -40,7 +40,8 @@ def test_estimates_of_the_entropy_come_near_the_exact_values(density, value, kur
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 @pytest.mark.parametrize(
     # The uniform density has edges, see the next test: twice 0.19 * 3 of them and 0.7 of the deviation.
-    ("law", "value", "most"), [("normal", 0.0, 1.0), ("laplace", 0.072365, 1.0), ("uniform", 0.176485, 2.0)]
+    ("law", "value", "most"),
+    [("normal", 0.0, 1.0), ("laplace", 0.072365, 1.0), ("uniform", 0.176485, 2.0)],
 )
 def test_the_bias_of_the_default_is_of_the_order_of_one_over_n(law, value, most, unit):
     draws = getattr(np.random.default_rng(3), law)(size=(200, 400))

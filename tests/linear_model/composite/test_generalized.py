@@ -111,7 +111,10 @@ def test_both_solvers_agree_within_their_gaps(loss):
     first, second = (make(loss, "l1", alpha=0.02, solver=solver, tol=1e-5).fit(X, y) for solver in ("irls", "fista"))
     allowed = first.certificate_.value + second.certificate_.value
     assert abs(first.history_["objective"][-1] - second.history_["objective"][-1]) <= allowed
-    assert (first.coef_ == 0).sum() == (np.abs(second.coef_) < 1e-4).sum()
+    # No coefficient pays for a penalty above the mean size of its column, as these losses have slopes up to one.
+    for solver in ("irls", "fista"):
+        alpha = 1.01 * np.abs(X).mean(axis=0).max()
+        assert not make(loss, "l1", alpha=alpha, solver=solver, tol=1e-5).fit(X, y).coef_.any()
 
 
 @pytest.mark.catalogue("LM-19")
@@ -168,8 +171,10 @@ def test_smooth_coefficients_and_constraints_and_powers():
     bounded = make("squared", NonNegative()).fit(X, y)
     assert bounded.coef_.min() == 0.0
     assert bounded.coef_ == pytest.approx(Ridge(alpha=0.0, positive=True).fit(X, y).coef_, abs=1e-5)
-    sparse = make("squared", PowerPenalty(0.5), alpha=0.5, tol=1e-6).fit(X, y)
-    assert (sparse.coef_ == 0).any()
+    # A column of noise: its derivative at zero is some 2 / sqrt(300), the penalty's is infinite.
+    noise = np.random.default_rng(1).normal(size=(len(X), 1))
+    sparse = make("squared", PowerPenalty(0.5), alpha=0.5, tol=1e-6).fit(np.hstack([X, noise]), y)
+    assert sparse.coef_[-1] == 0
     assert "local" in GeneralizedLinearEstimator.__doc__
     mixed = make("huber", L1() + 2.0 * Smoothness(), alpha=0.1, tol=1e-8).fit(X, y)
     assert mixed.certificate_.kind == "KKT residual"
