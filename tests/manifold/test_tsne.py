@@ -9,8 +9,8 @@ from sklearn.manifold import trustworthiness
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.manifold import TSNE, Divergence, join_affinities, match_perplexity, measure_divergence
 from mercer.manifold._tsne.grid import GridRepulsion
-from mercer.manifold._tsne.method import choose_cheapest
 from mercer.manifold._tsne.placement import make_first_map
+from mercer.manifold._tsne.tsne import choose_cheapest
 
 CYCLE = (
     "169.75 180.73 186.04 206.50 213.83 222.14 249.11 273.10 277.09 277.24 298.09 339.02 340.80 380.20 "

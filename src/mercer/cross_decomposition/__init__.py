@@ -5,8 +5,7 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
-        "_cca": ("CCA",),
-        "_correlation_tests": ("CorrelationTest",),
+        "_cca": ("CCA", "CorrelationTest"),
         "_kernel_cca": ("KernelCCA",),
         "_pls": ("PLSCanonical", "PLSRegression"),
         "_svd": ("PLSSVD",),

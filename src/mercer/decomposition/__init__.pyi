@@ -6,8 +6,8 @@ from mercer.decomposition._choice import choose_n_axes as choose_n_axes
 from mercer.decomposition._incremental_pca import IncrementalPCA as IncrementalPCA
 from mercer.decomposition._kernel_pca import KernelPCA as KernelPCA
 from mercer.decomposition._latent.factor_analysis import FactorAnalysis as FactorAnalysis
+from mercer.decomposition._latent.factor_analysis import rotate_loadings as rotate_loadings
 from mercer.decomposition._latent.probabilistic_pca import ProbabilisticPCA as ProbabilisticPCA
-from mercer.decomposition._latent.rotation import rotate_loadings as rotate_loadings
 from mercer.decomposition._nonnegative.minibatch import MiniBatchNMF as MiniBatchNMF
 from mercer.decomposition._nonnegative.nmf import NMF as NMF
 from mercer.decomposition._nonnegative.nmf import non_negative_factorization as non_negative_factorization

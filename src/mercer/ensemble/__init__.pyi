@@ -12,10 +12,10 @@ from mercer.ensemble._forest.forests import ExtraTreesClassifier as ExtraTreesCl
 from mercer.ensemble._forest.forests import ExtraTreesRegressor as ExtraTreesRegressor
 from mercer.ensemble._forest.forests import RandomForestClassifier as RandomForestClassifier
 from mercer.ensemble._forest.forests import RandomForestRegressor as RandomForestRegressor
-from mercer.ensemble._gradient.classifier import GradientBoostingClassifier as GradientBoostingClassifier
-from mercer.ensemble._gradient.regressor import GradientBoostingRegressor as GradientBoostingRegressor
-from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier as HistGradientBoostingClassifier
-from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor as HistGradientBoostingRegressor
+from mercer.ensemble._gradient.estimators import GradientBoostingClassifier as GradientBoostingClassifier
+from mercer.ensemble._gradient.estimators import GradientBoostingRegressor as GradientBoostingRegressor
+from mercer.ensemble._histogram.estimators import HistGradientBoostingClassifier as HistGradientBoostingClassifier
+from mercer.ensemble._histogram.estimators import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 from mercer.ensemble._isolation.isolation_forest import IsolationForest as IsolationForest
 from mercer.ensemble._isolation.trees import average_path_length as average_path_length
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier as AdaBoostClassifier

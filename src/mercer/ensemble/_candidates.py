@@ -9,8 +9,7 @@ from mercer.ensemble._forest.forests import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier
-from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor
+from mercer.ensemble._histogram.estimators import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 _NEEDS = ("dense", "codes", "missing")
 # Slow learning of small trees for few or noisy rows, a middle way, and a thousand trees for many rows or little noise.

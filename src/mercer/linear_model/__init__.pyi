@@ -46,8 +46,8 @@ from mercer.linear_model._logistic.logistic import LogisticRegression as Logisti
 from mercer.linear_model._logistic.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
 from mercer.linear_model._quantile import QuantileRegressor as QuantileRegressor
 from mercer.linear_model._stochastic.perceptron import Perceptron as Perceptron
-from mercer.linear_model._stochastic.sgd_classifier import SGDClassifier as SGDClassifier
-from mercer.linear_model._stochastic.sgd_regressor import SGDRegressor as SGDRegressor
+from mercer.linear_model._stochastic.sgd import SGDClassifier as SGDClassifier
+from mercer.linear_model._stochastic.sgd import SGDRegressor as SGDRegressor
 from mercer.linear_model._tweedie import GammaRegressor as GammaRegressor
 from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor

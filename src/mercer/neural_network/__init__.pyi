@@ -44,6 +44,6 @@ from mercer.neural_network._perceptron.regressor import MLPRegressor as MLPRegre
 from mercer.neural_network._relatives.autoencoder import Autoencoder as Autoencoder
 from mercer.neural_network._relatives.images import ConvClassifier as ConvClassifier
 from mercer.neural_network._relatives.recurrent import RecurrentClassifier as RecurrentClassifier
-from mercer.neural_network._relatives.recurrent_regressor import RecurrentRegressor as RecurrentRegressor
+from mercer.neural_network._relatives.recurrent import RecurrentRegressor as RecurrentRegressor
 from mercer.neural_network._tape.tape import Variable as Variable
 from mercer.neural_network._tape.tape import differentiate_by as differentiate_by

@@ -137,19 +137,26 @@ class TokenReader:
 
     def take_numbers(self, end: str) -> list[float]:
         """Return the numbers before the mark `end`, with commas between them or not, and go past it."""
-        try:
-            stop = self.texts.index(end, self.place)
-            numbers = [float(text) for text in self.texts[self.place : stop] if text != ","]
-            if stop - self.place - len(numbers) not in (0, len(numbers) - 1):
-                raise ValueError
-        except ValueError:
+        numbers = self._read_list(end)
+        if numbers is None:
             # Token by token, up to the one at fault.
             numbers = []
             while self.peek() != end:
                 numbers.append(self.take_number())
                 if self.peek() == ",":
                     self.take()
-            stop = self.place
+            self.take()
+        return numbers
+
+    def _read_list(self, end: str) -> list[float] | None:
+        """Return the numbers before `end` and go past it, if they all have or all lack commas; else None."""
+        try:
+            stop = self.texts.index(end, self.place)
+            numbers = [float(text) for text in self.texts[self.place : stop] if text != ","]
+        except ValueError:
+            return None
+        if stop - self.place - len(numbers) not in (0, len(numbers) - 1):
+            return None
         self.place = stop + 1
         return numbers
 

@@ -1,4 +1,4 @@
-"""Many epochs of stochastic gradient steps in one native call, for tables in the cache of the processor.
+"""Epochs of stochastic gradient steps: one over rows in any place, or many in one native call over tables in the cache.
 
 An epoch over 150 rows takes 3 microseconds, so that a solver which returns to Python after each spends most of its time
 there. Native code runs whole epochs, judges each by the stopping rule and records it.
@@ -11,12 +11,19 @@ import numpy as np
 
 from mercer._native.linear import stochastic
 from mercer._solver.row_arrays import list_row_arrays
-from mercer._source import Source
+from mercer._source import Block, Source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.linear_model._solvers.stochastic.row_order import CACHED, find_words
+from mercer.linear_model._solvers.stochastic.row_order import CACHED, draw_cached, draw_order, find_words, keep_order
 
+# Values read in one native call: some milliseconds of work, after which Ctrl-C is noticed and threads meet.
+_CALL_VALUES = 2**20
+# What is read of each score's native record after an epoch.
+_NUMBERS = (
+    *("scale", "step", "mass", "intercept", "average_intercept"),
+    *("due", "weight", "losses", "losses_at_zero", "updates"),
+)
 # Values read in one native call: some 10 ms of work, after which Ctrl-C is noticed.
 _CHUNK = 2**21
 # Values that the fixed cost of a visit amounts to.
@@ -33,6 +40,139 @@ _NOTHING = np.zeros(0)
 _EMPTY = np.zeros(0, dtype=np.intp)
 # The parts of the state that an epoch changes.
 _CHANGED = ("coef", "intercept", "owed", "due", "t", "rate", "best", "stale", "active", "last")
+
+
+@dataclass(frozen=True, eq=False)
+class EpochSums:
+    """For each score: the mean loss at the visits, that of all-zero scores, and the number of updates."""
+
+    loss: Array
+    loss_at_zero: Array
+    updates: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """A request: visit every row once for every active score; the answer is the next state and the sums."""
+
+    descent: Any
+    state: Any
+
+    def answer(self, source: Source) -> tuple[Any, EpochSums]:
+        walk = _Walk(self.descent, self.state, source.threads)
+        if source.place == "memory":
+            walk.visit(source.whole(), source.y, source.weight, self._order(source), (self.state.epochs,))
+        else:
+            source.each(_itself, walk.visit_block)
+        return walk.finish()
+
+    def _order(self, source: Source) -> Array:
+        """Return the indices of the rows that take part; those of weight zero do not."""
+        rows = np.arange(source.n_rows) if self.descent.training is None else self.descent.training
+        return rows if source.weight is None else rows[source.weight[rows] > 0]
+
+
+class _Walk:
+    """The state of all scores on the way through an epoch, in the units of the native code."""
+
+    def __init__(self, descent: Any, state: Any, threads: int) -> None:
+        self.descent, self.state, self.threads = descent, state, threads
+        self.v, self.owed = state.coef.copy(), state.owed.copy()
+        # mass starts at zero in every epoch, so that the sum of the earlier steps is minus the lag.
+        self.lag = -self._count_averaged(state.t)[:, None] * state.average_coef
+        self.method = descent.make_method()
+        self.scores = [self._open_score(k) for k in range(len(state.t))]
+
+    def _open_score(self, k: int) -> Any:
+        """Return the native record of score `k` at the start of the epoch."""
+        state = self.state
+        positive = -1.0 if not self.descent.labels else float(k if len(self.v) > 1 else 1)
+        score = stochastic.Score(self.v[k], self.owed[k], self.lag[k], state.rate[k], positive)
+        score.intercept, score.average_intercept = state.intercept[k], state.average_intercept[k]
+        score.step, score.due = state.t[k], state.due[k]
+        return score
+
+    def _count_averaged(self, t: Array) -> Array:
+        """Return the number of steps in the averages before step `t`."""
+        return np.maximum(0.0, t - self.descent.average)
+
+    def visit_block(self, block: Block) -> None:
+        rows = np.arange(block.n) if block.weight is None else np.flatnonzero(block.weight > 0)
+        self.visit(block.X, block.y, block.weight, rows, (self.state.epochs, block.start))
+
+    def visit(self, X: Any, y: Array, weight: Array | None, rows: Array, key: tuple[int, ...]) -> None:
+        """Visit some rows in an order drawn from the seed and a key."""
+        if len(rows) == 0:
+            return
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        weight = _NOTHING if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        stored = max(1.0, X.nnz / X.shape[0] if is_sparse_matrix(X) else X.shape[1])
+        if self.descent.shuffle and len(key) == 1 and X.shape[0] * stored <= CACHED:
+            order = draw_cached(rows, self.state.seed, self.state.epochs)
+        elif self.descent.shuffle:
+            random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
+            order = draw_order(rows, stored, random)
+        else:
+            order = keep_order(rows)
+        visits = stochastic.Visits(y, weight, order.visits, order.fetches, order.distance)
+        batch = self.descent.batch_size
+        # Whole batches, so that the cut into calls changes no step.
+        length = max(1, int(_CALL_VALUES / stored) // batch) * batch
+        active = np.flatnonzero(self.state.active).tolist()
+        arrays = list_row_arrays(X)
+        for first in range(0, len(rows), length):
+            stop = min(first + length, len(rows))
+
+            def take_steps(number: int, first: int = first, stop: int = stop) -> None:
+                score, pushes = self.scores[active[number]], np.empty(min(batch, stop - first))
+                stochastic.visit_rows(*arrays, visits, first, stop, self.method, score, pushes)
+
+            run_numbered(take_steps, len(active), self.threads)
+
+    def finish(self) -> tuple[Any, EpochSums]:
+        """Return the state after the epoch, with scales multiplied in and penalties paid, and its sums."""
+        with np.errstate(all="ignore"):
+            if self.owed.shape[1]:
+                self._pay()
+            # One table for all numbers: an epoch over few rows takes no longer than ten small arrays.
+            table = np.array([[getattr(score, name) for score in self.scores] for name in _NUMBERS])
+            scale, step, mass, intercept, average, due, weight, losses, at_zero, updates = table
+            count = self._count_averaged(step)
+            total = mass[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
+            state = replace(
+                self.state,
+                coef=scale[:, None] * self.v,
+                intercept=intercept,
+                average_coef=np.where(count > 0, 1.0 / np.maximum(count, 1.0), 0.0)[:, None] * total,
+                average_intercept=average,
+                # Native code keeps the account of the penalty in units of v = w / scale; the next epoch begins with
+                # scale one.
+                owed=scale[:, None] * self.owed,
+                due=scale * due,
+                t=step,
+                epochs=self.state.epochs + 1,
+            )
+            weight = np.where(weight > 0, weight, 1.0)
+            sums = EpochSums(losses / weight, at_zero / weight, updates)
+        return state, sums
+
+    def _read(self, name: str) -> Array:
+        """Return an attribute of every score's native record (k,)."""
+        return np.array([getattr(score, name) for score in self.scores], dtype=np.float64)
+
+    def _pay(self) -> None:
+        """Move the coefficients of columns that were not met lately towards zero by the part of `due` not yet paid."""
+        due = self._read("due")[:, None]
+        down, up = np.maximum(self.v - (due + self.owed), 0.0), np.minimum(self.v + (due - self.owed), 0.0)
+        change = np.where(self.v > 0, down, np.where(self.v < 0, up, self.v)) - self.v
+        self.v += change
+        self.owed += change
+        if self.lag.shape[1]:
+            self.lag += self._read("mass")[:, None] * change
+
+
+def _itself(block: Block) -> Block:
+    return block
 
 
 @dataclass(frozen=True, eq=False)

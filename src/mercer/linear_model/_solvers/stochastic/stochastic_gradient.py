@@ -20,8 +20,7 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Block
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.linear_model._solvers.stochastic.epoch import Epoch, EpochSums
-from mercer.linear_model._solvers.stochastic.epochs import DIVERGED, LOWEST_RATE, STEEPEST, Epochs
+from mercer.linear_model._solvers.stochastic.epochs import DIVERGED, LOWEST_RATE, STEEPEST, Epoch, Epochs, EpochSums
 
 _STATEMENT = (
     "The steps follow the gradients of single rows, and no bound is known on how far the last one is from the optimum."
