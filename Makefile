@@ -44,7 +44,9 @@ run: $(VENV)/ready-app
 SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false \
 	-p tests.sklearn_suite.plugin --pyargs \
 	sklearn.preprocessing.tests.test_data \
+	sklearn.preprocessing.tests.test_discretization \
 	sklearn.feature_selection.tests.test_variance_threshold \
+	sklearn.impute.tests.test_impute \
 	sklearn.cluster.tests.test_k_means \
 	sklearn.cluster.tests.test_bisect_k_means \
 	sklearn.cluster.tests.test_spectral \

@@ -107,7 +107,6 @@ _PACKAGES = (
     "exceptions",
     "feature_extraction",
     "frozen",
-    "impute",
     "multiclass",
     "multioutput",
     "pipeline",

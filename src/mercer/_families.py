@@ -16,6 +16,7 @@ FAMILIES = (
     "feature_selection",
     "gaussian_process",
     "hmm",
+    "impute",
     "isotonic",
     "kernel_approximation",
     "kernel_ridge",

@@ -203,6 +203,18 @@ SETTINGS = {
     ],
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
+    "KBinsDiscretizer": [
+        {"encode": "ordinal"},
+        {"strategy": "uniform", "encode": "onehot-dense"},
+        {"strategy": "kmeans", "n_bins": 3},
+    ],
+    "MissingIndicator": [{"features": "all"}],
+    "SimpleImputer": [
+        {},
+        {"strategy": "median", "add_indicator": True},
+        {"strategy": "most_frequent"},
+        {"strategy": "constant", "fill_value": 2},
+    ],
     "MinMaxScaler": [{}, {"feature_range": (-1, 2), "clip": True}],
     "Normalizer": [{}, {"norm": "l1"}, {"norm": "max"}],
     "QuantileTransformer": [

@@ -135,7 +135,16 @@ SOLVERS_OF_ONE_PASS = {
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},
     "StandardScaler": {"auto"},
     **{name: {"auto"} for name in ("Binarizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "RobustScaler")},
-    **{name: {"auto"} for name in ("QuantileTransformer", "VarianceThreshold")},
+    **{
+        name: {"auto"}
+        for name in (
+            "KBinsDiscretizer",
+            "MissingIndicator",
+            "QuantileTransformer",
+            "SimpleImputer",
+            "VarianceThreshold",
+        )
+    },
     **{name: {"auto"} for name in ("EmpiricalCovariance", "OAS", "ShrunkCovariance", "NearestCentroid", "GaussianNB")},
     **{name: {"auto"} for name in ("CCA", "PLSCanonical", "PLSRegression", "PLSSVD")},
     **{name: {"auto"} for name in ("BernoulliNB", "BayesNetLearner", "CategoricalNB", "ComplementNB", "MultinomialNB")},

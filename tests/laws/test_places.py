@@ -136,7 +136,7 @@ def test_predictions_do_not_depend_on_which_rows_come_along(subject):
         if not (
             np.allclose(found[0], whole[name][7], rtol=1e-10, atol=1e-12)
             if found.dtype.kind == "f"
-            else found[0] == whole[name][7]
+            else np.array_equal(found[0], whole[name][7])
         )
     ]
     assert bool(differences) == bool(reason), (differences, reason)

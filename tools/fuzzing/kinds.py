@@ -29,7 +29,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "layers": ("neural_network",),
     "chains": ("hmm",),
     "tables of networks": ("bayesnet",),
-    "bases and encoders": ("preprocessing", "feature_selection", "isotonic"),
+    "bases and encoders": ("preprocessing", "feature_selection", "impute", "isotonic"),
 }
 
 

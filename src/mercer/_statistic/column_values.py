@@ -125,6 +125,15 @@ class NumberSummary:
         assert counts is not None  # what is compressed is counted
         return values[np.searchsorted(np.cumsum(counts), ranks, side="right")].astype(np.float64)
 
+    def most_frequent(self) -> float:
+        """Return the value that occurs most often, of several the least; NaN if there is none."""
+        self.compress()
+        if not self._parts:
+            return np.nan
+        values, counts = self._parts[0]
+        assert counts is not None  # what is compressed is counted
+        return float(values[np.argmax(counts)])
+
     def range(self) -> tuple[float, float]:
         """Return the least and the largest known value."""
         return min(float(v.min()) for v, _ in self._parts), max(float(v.max()) for v, _ in self._parts)

@@ -13,12 +13,13 @@ from mercer._types import Array, Rows
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """The rows with the least keys, at most ``size`` of them, and the number of all rows."""
+    """The rows with the least keys, at most ``size`` of them, their weights, and the number of all rows."""
 
     size: int
     keys: Array
     rows: Rows
     n_rows: int
+    weight: Array = None
 
     def __add__(self, other: "DrawnRows") -> "DrawnRows":
         keys = np.concatenate([self.keys, other.keys])
@@ -34,7 +35,8 @@ class DrawnRows:
             rows = np.empty((len(near), self.rows.shape[1]), self.rows.dtype)
             np.take(self.rows, kept[0], axis=0, out=rows[:split], mode="clip")
             np.take(other.rows, kept[1], axis=0, out=rows[split:], mode="clip")
-        return DrawnRows(self.size, keys[near], rows, self.n_rows + other.n_rows)
+        weight = None if self.weight is None else np.concatenate([self.weight, other.weight])[near]
+        return DrawnRows(self.size, keys[near], rows, self.n_rows + other.n_rows, weight)
 
     def in_order(self) -> Rows:
         """Return the rows in the order of their keys."""
@@ -67,4 +69,5 @@ class RowSample(Statistic):
         near = np.flatnonzero(keys < self.share)
         if len(near) > self.size:
             near = near[np.argpartition(keys[near], self.size - 1)[: self.size]]
-        return DrawnRows(self.size, keys[near], block.X[near], block.n)
+        weight = None if block.weight is None else block.weight[near]
+        return DrawnRows(self.size, keys[near], block.X[near], block.n, weight)

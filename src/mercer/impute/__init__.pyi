@@ -1,4 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.impute.
+from mercer.impute._missing_indicator import MissingIndicator as MissingIndicator
+from mercer.impute._simple_imputer import SimpleImputer as SimpleImputer
 from sklearn.impute import KNNImputer as KNNImputer
-from sklearn.impute import MissingIndicator as MissingIndicator
-from sklearn.impute import SimpleImputer as SimpleImputer

@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = load_on_use(
     {
         "_binarizer": ("Binarizer",),
         "_fourier": ("FourierBasis",),
+        "_k_bins": ("KBinsDiscretizer",),
         "_kernel_centerer": ("KernelCenterer",),
         "_max_abs_scaler": ("MaxAbsScaler",),
         "_min_max_scaler": ("MinMaxScaler",),

@@ -1,6 +1,7 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.preprocessing.
 from mercer.preprocessing._binarizer import Binarizer as Binarizer
 from mercer.preprocessing._fourier import FourierBasis as FourierBasis
+from mercer.preprocessing._k_bins import KBinsDiscretizer as KBinsDiscretizer
 from mercer.preprocessing._kernel_centerer import KernelCenterer as KernelCenterer
 from mercer.preprocessing._max_abs_scaler import MaxAbsScaler as MaxAbsScaler
 from mercer.preprocessing._min_max_scaler import MinMaxScaler as MinMaxScaler
@@ -14,7 +15,6 @@ from mercer.preprocessing._standard_scaler import StandardScaler as StandardScal
 from mercer.preprocessing._table_encoder import TableEncoder as TableEncoder
 from mercer.preprocessing._word_presence import WordPresence as WordPresence
 from sklearn.preprocessing import FunctionTransformer as FunctionTransformer
-from sklearn.preprocessing import KBinsDiscretizer as KBinsDiscretizer
 from sklearn.preprocessing import LabelBinarizer as LabelBinarizer
 from sklearn.preprocessing import LabelEncoder as LabelEncoder
 from sklearn.preprocessing import MultiLabelBinarizer as MultiLabelBinarizer

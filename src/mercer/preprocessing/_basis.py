@@ -129,18 +129,7 @@ class Basis(BlockTransformer):
             Names.
         """
         check_is_fitted(self)
-        known = vars(self).get("feature_names_in_")
-        if input_features is None:
-            input_features = [f"x{index}" for index in range(self.n_features_in_)] if known is None else known
-        given = [str(name) for name in input_features]
-        if known is not None and given != [str(name) for name in known]:
-            raise DataError(f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out.")
-        if len(given) != self.n_features_in_:
-            raise DataError(
-                f"{type(self).__name__}: input_features should have length equal to number of features "
-                f"({self.n_features_in_}), got {len(given)}. Name every column."
-            )
-        return np.asarray(self._list_names(given), dtype=object)
+        return np.asarray(self._list_names(self._check_names(input_features)), dtype=object)
 
     @property
     def _n_features_out(self) -> int:

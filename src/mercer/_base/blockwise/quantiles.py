@@ -102,7 +102,8 @@ def _each_column(estimator: Any, rows: Array, receive: Receive, threads: int, ma
         summary.add(values if np.isnan(mark) else np.where(values == mark, np.nan, values))
         _receive(estimator, index, summary, receive)
 
-    run_numbered(summarise, rows.shape[1], threads, lambda done: None)
+    # Columns of a small table are done before a second thread begins.
+    run_numbered(summarise, rows.shape[1], threads if rows.size > _HEAVY // 16 else 1, lambda done: None)
 
 
 def _receive_all(estimator: Any, summaries: list[NumberSummary], receive: Receive) -> None:

@@ -36,6 +36,8 @@ class MappedRows:
         Is given the source of the rows, and raises if its columns are not those of the fit.
     finite : bool
         Whether the rows must be finite.
+    dtype : type or None
+        Of the arrays, where it is not that of the rows; an estimator gets floats.
     subject : str
         Who transforms, for errors.
     """
@@ -49,6 +51,7 @@ class MappedRows:
         columns: list[str] | None,
         check: Callable[[Source], None],
         finite: bool,
+        dtype: Any,
         subject: str,
     ) -> None:
         self.X = X
@@ -57,6 +60,7 @@ class MappedRows:
         self.columns = columns
         self.check = check
         self.finite = finite
+        self.dtype = dtype
         self.subject = subject
 
     def __repr__(self) -> str:
@@ -75,12 +79,15 @@ class MappedRows:
         return source
 
     def __iter__(self) -> Iterator[Array]:
-        return (block.X for block in self._open_alone().blocks())
+        return (self._convert(block.X) for block in self._open_alone().blocks())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         rows = self._open_alone().whole()
-        rows = rows.toarray() if issparse(rows) else rows
+        rows = self._convert(rows.toarray() if issparse(rows) else rows)
         return rows if dtype is None else rows.astype(dtype)
+
+    def _convert(self, rows: Any) -> Any:
+        return rows if self.dtype is None else rows.astype(self.dtype)
 
     def _open_alone(self) -> Source:
         source = self.open(None, None, subject=self.subject, targets=None, threads=1)
