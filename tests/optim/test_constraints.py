@@ -78,6 +78,12 @@ def test_strong_duality_holds_on_convex_programs(d, m, k, seed):
     assert result.value <= expected.fun + 1e-6
 
 
+@pytest.mark.parametrize(("d", "m", "k"), [(3, 20, 1), (15, 60, 5)])
+def test_no_program_makes_steps_turn_in_circles_or_lose_their_digits(d, m, k):
+    for seed in range(30):
+        assert minimize_quadratic(**program(d, m, k, seed)).converged
+
+
 @pytest.mark.catalogue("OP-15")
 def test_each_broken_condition_shows_in_its_own_number():
     arguments = {"inequalities": lambda x: [x[0] - 1.0, -x[1]], "grad": lambda x: 2 * (x - [2.0, 0.5])}

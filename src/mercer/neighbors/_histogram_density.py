@@ -21,7 +21,7 @@ from mercer._statistic.extent import Extent, ExtentSums
 from mercer._statistic.pair import Pair
 from mercer._stored import Stored, floats, integers, members
 from mercer._types import Array
-from mercer.errors import ModelFileError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, CellSums, gather_counts
 
 _CLOSED_FORM = (
@@ -233,6 +233,11 @@ class HistogramDensity(Estimator):
                 self._check_same_edges(edges)
                 counts = gather_counts(
                     np.concatenate([seen.keys, counts.keys]), np.concatenate([seen.weights, counts.weights])
+                )
+            if not counts.weights.sum() > 0:
+                raise DataError(
+                    "HistogramDensity: at least one row of weight above 0 must lie within the edges, as no density can "
+                    "be had of none; got none. Give bins that reach the rows, or begin with rows within them."
                 )
             state = HistogramState(edges, cells.bins_with(counts.keys), counts.weights)
             lookup = _Lookup(cells, counts.keys, counts.weights, float(self.smoothing))

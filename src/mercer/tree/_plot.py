@@ -24,6 +24,8 @@ _HEIGHT = 46
 _GAP = 46
 _NODE = re.compile(r'^(\d+) \[label="(.*?)"(?:, fillcolor="(#\w+)")?\] ;$')
 _EDGE = re.compile(r'^(\d+) -> (\d+)(?: \[.*headlabel="(\w+)"\])? ;$')
+# The most times that letters are made smaller and texts measured: two are enough where letters have several pixels.
+_MOST_FITS = 8
 
 
 def tree_svg(
@@ -369,23 +371,27 @@ def _fit_letters(ax: Any, drawn: list[Any], rows: float) -> None:
 
     renderer = ax.figure.canvas.get_renderer()
     whole = ax.get_window_extent(renderer)
-    size = drawn[0].get_fontsize()
-    letter = renderer.points_to_pixels(size)
-    beside: dict[float, list[tuple[float, float]]] = {}
-    high = 0.0
-    for one in drawn:
-        x, y = one.get_position()
-        extent = Text.get_window_extent(one, renderer)
-        # A frame is 0.3 letters away from its text on every side.
-        beside.setdefault(round(y, 6), []).append((x * whole.width, extent.width + letter))
-        high = max(high, extent.height + letter)
-    shares = [
-        (right - left) / (0.5 * (wide + wider))
-        for line in beside.values()
-        for (left, wide), (right, wider) in pairwise(sorted(line))
-    ]
-    # At 0.6 of the way from one box down to the next there is a line of text: from there to the middle of the lower box
-    # half of each must fit.
-    size *= min(1.0, *shares, 0.8 * (whole.height / rows) / (high + 1.5 * letter))
-    for one in drawn:
-        one.set_fontsize(size)
+    # Small letters are whole pixels wide, so that texts do not shrink as much as their letters: measure them again.
+    for _ in range(_MOST_FITS):
+        size = drawn[0].get_fontsize()
+        letter = renderer.points_to_pixels(size)
+        beside: dict[float, list[tuple[float, float]]] = {}
+        high = 0.0
+        for one in drawn:
+            x, y = one.get_position()
+            extent = Text.get_window_extent(one, renderer)
+            # A frame is 0.3 letters away from its text on every side.
+            beside.setdefault(round(y, 6), []).append((x * whole.width, extent.width + letter))
+            high = max(high, extent.height + letter)
+        shares = [
+            (right - left) / (0.5 * (wide + wider))
+            for line in beside.values()
+            for (left, wide), (right, wider) in pairwise(sorted(line))
+        ]
+        # At 0.6 of the way from one box down to the next there is a line of text: from there to the middle of the lower
+        # box half of each must fit.
+        share = min(1.0, *shares, 0.8 * (whole.height / rows) / (high + 1.5 * letter))
+        if share == 1.0:
+            return
+        for one in drawn:
+            one.set_fontsize(size * share)

@@ -187,6 +187,11 @@ def test_dates_are_read_in_common_forms_and_impossible_ones_are_said(tmp_path):
     assert table.notices[0].text == "1 date is out of range (`31.2.2021`) and counts as missing."
     table = say(tmp_path, "d,b\n" + "2020-01-01,1\n" * 20 + "9999-12-31,1\n")
     assert table.notices[0].text == "1 date is out of range (`9999-12-31`) and counts as missing."
+    far = np.full(20, "2020-01-01", "datetime64[s]")
+    far[3] = np.datetime64(4 * 10**18, "s")  # a year beyond 32 bits
+    table = read_table(pandas.DataFrame({"d": far, "b": 1}))
+    assert table.notices[0].text.startswith("1 date is out of range (`126754955997-")
+    assert table.frame["d"].isna().sum() == 1
     slashes = [f"{k % 12 + 1}/{k % 12 + 1}/2021" for k in range(24)]
     table = say(tmp_path, "d,b\n" + "".join(f"{day},1\n" for day in slashes))
     assert "day or the month first" in table.notices[0].text
@@ -221,4 +226,5 @@ def test_a_damaged_file_is_refused_in_a_sentence_or_read(kind, tmp_path):
             refused += bool(roles.obstacle)
         except (DataError, MemoryError):
             refused += 1
-    assert refused > 0
+    # Text without marks of its form may be a table whatever its letters are.
+    assert refused > 0 or kind == "csv"

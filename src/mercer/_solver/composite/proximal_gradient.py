@@ -93,8 +93,23 @@ def proximal_gradient(
     survey = yield from problem.survey()
     metric = _Metric.of(problem, survey)
     state = start if isinstance(start, ProximalGradientState) else _first(problem, survey, start)
-    ahead = yield from _evaluate(problem, state.width, state.ahead)
+    point, ahead = yield from _both(problem, state.width, state.current, state.ahead)
+    # The run that yielded the state may have been about to end, which is asked again before any step.
+    certificate = _certificate(problem, state, point, survey, metric) if state.n_steps > 0 else None
     while True:
+        if certificate is not None:
+            narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)
+            if narrower:
+                # The gradient of the envelope has the Lipschitz constant 1 / width: steps shrink along with the width,
+                # and momentum gathered on the wider envelope is dropped.
+                width, step = _FALL * state.width, _FALL * state.step
+                state = replace(state, width=width, ahead=state.current, pace=1.0, step=step)
+            # The width of the envelope bounds how far the smoothed loss is from the loss.
+            exhausted = 0 < state.width <= _LEAST_WIDTH * survey.unit
+            if certificate.satisfied or state.n_steps >= max_iter or exhausted:
+                return Solution(state, certificate.satisfied, certificate)
+            if narrower:
+                ahead = yield from _evaluate(problem, state.width, state.current)
         accepted = yield from _descend(problem, metric, state, ahead)
         # No step was short enough: the rounding of J hides any further decrease.
         if accepted is None:
@@ -103,18 +118,7 @@ def proximal_gradient(
         state, point, ahead = accepted
         state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey, metric)
-        narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)
-        if narrower:
-            # The gradient of the envelope has the Lipschitz constant 1 / width: steps shrink along with the width, and
-            # momentum gathered on the wider envelope is dropped.
-            state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
         yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
-        # The width of the envelope bounds how far the smoothed loss is from the loss.
-        exhausted = 0 < state.width <= _LEAST_WIDTH * survey.unit
-        if certificate.satisfied or state.n_steps >= max_iter or exhausted:
-            return Solution(state, certificate.satisfied, certificate)
-        if narrower:
-            ahead = yield from _evaluate(problem, state.width, state.current)
 
 
 def _is_settled(

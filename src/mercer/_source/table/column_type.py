@@ -265,10 +265,12 @@ class Typing:
     def _drop_far_dates(self, name: str, column: Any) -> Any:
         """Replace dates outside `_YEARS` by missing ones."""
         column = column.astype("datetime64[s]")
-        years = column.dt.year
-        outside = ((years < _YEARS[0]) | (years > _YEARS[1])).to_numpy()
+        # Days, not years: a damaged file may hold years beyond pandas' 32 bits.
+        days = column.to_numpy("datetime64[D]")
+        first, end = (np.datetime64(str(year), "D") for year in (_YEARS[0], _YEARS[1] + 1))
+        outside = (days < first) | (days >= end)
         if outside.any():
-            self._say_out_of_range(name, column[outside].dt.strftime("%Y-%m-%d").unique(), int(outside.sum()))
+            self._say_out_of_range(name, np.datetime_as_string(np.unique(days[outside])), int(outside.sum()))
             column = column.mask(outside)
         return column
 
