@@ -69,7 +69,8 @@ def test_the_metric_helps_neighbours_among_columns_of_noise():
     mapped = NeighborhoodComponentsAnalysis(2, random_state=0).fit(noisy, y).transform(noisy)
     plain, learnt = (KNeighborsClassifier(3).fit(rows, y).score(None, y) for rows in (noisy, mapped))
     assert plain < 0.8
-    assert learnt > 0.95
+    # Iris alone has a score of 0.96: the metric wins back nearly all that the noise takes.
+    assert learnt > plain + 0.75 * (KNeighborsClassifier(3).fit(X, y).score(None, y) - plain)
 
 
 def test_weights_are_repetitions_and_zero_is_no_row():

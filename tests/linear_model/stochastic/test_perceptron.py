@@ -52,10 +52,12 @@ def test_mistakes_on_separable_rows_stay_below_the_bound_and_then_end(margin, se
 
 @pytest.mark.catalogue("LM-13")
 def test_a_larger_margin_takes_fewer_mistakes():
+    """In the mean: the bound falls with the margin, the number itself is a matter of one table's rows."""
     mistakes = []
     for margin in (0.02, 0.2, 1.0):
-        X, y, _ = separable(margin)
-        mistakes.append(Perceptron(fit_intercept=False, tol=None).fit(X, y).history_["updates"].sum())
+        tables = [separable(margin, seed=seed)[:2] for seed in range(20)]
+        counts = [Perceptron(fit_intercept=False, tol=None).fit(*one).history_["updates"].sum() for one in tables]
+        mistakes.append(np.mean(counts))
     assert mistakes[0] > mistakes[1] > mistakes[2]
 
 
@@ -79,11 +81,13 @@ def test_an_update_is_a_gradient_step_down_the_perceptron_loss_of_that_row():
     for target, sign in ((0, -1.0), (1, 1.0)):
         z = x @ w.T + b
         slope = loss.residual(z, np.array([float(target)]), np)[0, 0]
-        # The second row is far on its side and moves nothing.
+        # The second row is far on its side, after the first has moved the plane too, and moves nothing.
+        moved = w - 0.5 * slope * x
         start = {"coef_init": w, "intercept_init": b}
         model = Perceptron(shuffle=False, max_iter=1, tol=None, eta0=0.5)
-        model.fit(np.concatenate([x, 100 * np.sign(w) * (-sign)]), [target, 1 - target], **start)
-        np.testing.assert_allclose(model.coef_, w - 0.5 * slope * x, rtol=1e-12)
+        model.fit(np.concatenate([x, 100 * np.sign(moved) * (-sign)]), [target, 1 - target], **start)
+        # Entries of the difference may cancel: the rounding is that of its terms.
+        np.testing.assert_allclose(model.coef_, moved, rtol=0, atol=1e-15 * np.abs([w, x]).max())
         assert loss.value(z, np.array([float(target)]), np)[0] == max(0.0, -sign * z[0, 0])
 
 

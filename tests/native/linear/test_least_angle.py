@@ -43,12 +43,11 @@ def test_slopes_of_columns_in_use_are_equal_at_every_knot(native, lasso):
 
 
 def test_columns_that_left_the_lassos_path_are_out_of_the_factor(native):
-    # With this seed columns leave: the path of six columns has more knots than that.
-    random = np.random.default_rng(2)
-    X = random.normal(size=(12, 8)) @ random.normal(size=(8, 8))
-    G, cross = X.T @ X, X.T @ random.normal(size=12)
-    knots, _, L, used = walk(native, G, cross, True, 40)
-    left = (knots[:-1] != 0) & (knots[1:] == 0)
-    assert left.any()
+    random, left = np.random.default_rng(2), np.zeros(1)
+    while not left.any():  # a path from which columns leave: nine in ten
+        X = random.normal(size=(12, 8)) @ random.normal(size=(8, 8))
+        G, cross = X.T @ X, X.T @ random.normal(size=12)
+        knots, _, L, used = walk(native, G, cross, True, 40)
+        left = (knots[:-1] != 0) & (knots[1:] == 0)
     lower = np.tril(L)
     np.testing.assert_allclose(lower @ lower.T, G[np.ix_(used, used)], rtol=1e-8)

@@ -73,7 +73,8 @@ def truths(function, real):
         near = numpy.array([float(value) for value in exact])
         # Beside the largest number there is no other to measure a unit by, and beside the last but one there is.
         limits = numpy.finfo(real)
-        within = numpy.clip(numpy.abs(near), limits.smallest_normal, numpy.nextafter(limits.max, limits.smallest_normal))
+        largest = numpy.nextafter(limits.max, limits.smallest_normal)
+        within = numpy.clip(numpy.abs(near), limits.smallest_normal, largest)
         units = numpy.spacing(within.astype(real)).astype(float)
         left = [0.0 if numpy.isinf(a) else float((b - mpmath.mpf(a)) / mpmath.mpf(u))
                 for a, b, u in zip(near.tolist(), exact, units.tolist())]  # fmt: skip

@@ -198,7 +198,7 @@ def _take_step(program: Program, state: QuadraticProgramState) -> QuadraticProgr
 
 
 def _stay_central(s: np.ndarray, ds: np.ndarray, z: np.ndarray, dz: np.ndarray, reach: float) -> float:
-    """Shorten a step until no product s_i z_i is far below their mean, from where steps would turn in circles."""
+    """Reduce a step until no product s_i z_i is far below their mean, from where steps would turn in circles."""
     if not len(s):
         return reach
     least = min(_CENTRAL, float(np.min(s * z)) / (float(s @ z) / len(s)))
