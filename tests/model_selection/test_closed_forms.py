@@ -1,7 +1,5 @@
 """Leaving one out in closed form, and measures of complexity, against brute force on inputs of many kinds."""
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -16,7 +14,6 @@ from mercer.model_selection import degrees_of_freedom, parameter_count, roughnes
 from mercer.neural_network import MLPClassifier, prune_weights
 from mercer.preprocessing import SplineBasis
 from mercer.svm import SVC
-from mercer.theory import vc_dimension
 from mercer.tree import DecisionTreeClassifier
 
 
@@ -155,27 +152,3 @@ def test_free_numbers_of_models_that_are_not_linear():
     machine = SVC().fit(X[:100], y[:100])
     assert parameter_count(machine) == len(machine.support_) + 1
     assert parameter_count(SVC(kernel="linear").fit(X[:100], y[:100])) == 4 + 1
-
-
-@pytest.mark.catalogue("MS-08")
-def test_one_parameter_can_have_an_infinite_vc_dimension():
-    """The sign of sin(w x) labels the points 10^-1 ... 10^-n in every way, whatever n is."""
-    assert vc_dimension("sine") == np.inf
-    points = 10.0 ** -np.arange(1, 8)
-    for labels in itertools.product([-1, 1], repeat=7):
-        w = np.pi * (1 + sum((1 - label) / 2 * 10.0**place for place, label in enumerate(labels, start=1)))
-        np.testing.assert_array_equal(np.sign(np.sin(w * points)), labels)
-
-
-@pytest.mark.catalogue("MS-08")
-def test_known_vc_dimensions_are_numbers_of_points_that_can_be_shattered():
-    """Three points of the plane are labelled in all ways by lines; of four, the two diagonals cannot be parted."""
-    random = np.random.default_rng(0)
-    assert vc_dimension("hyperplanes", 2) == 3
-    shattered = {3: False, 4: False}
-    for n in shattered:
-        for _ in range(20):
-            X = np.column_stack([random.normal(size=(n, 2)), np.ones(n)])
-            patterns = {tuple(row) for row in np.sign(random.normal(size=(4000, 3)) @ X.T)}
-            shattered[n] |= len(patterns) == 2**n
-    assert shattered == {3: True, 4: False}

@@ -57,7 +57,7 @@ def label_by_grids(points, model_class):
     return {tuple(kind.tolist()) for kind in kinds}
 
 
-@pytest.mark.catalogue("LT-05", "LT-03")
+@pytest.mark.catalogue("LT-05", "LT-03", "MS-08")
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize(
     ("model_class", "n_features", "size"),
@@ -79,7 +79,7 @@ def test_a_search_over_all_subsets_of_points_finds_the_dimension(model_class, n_
     assert len({tuple(one[i] for i in found) for one in labels}) == 2**most
 
 
-@pytest.mark.catalogue("LT-05")
+@pytest.mark.catalogue("LT-05", "MS-08")
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4])
 @pytest.mark.parametrize(("name", "offset"), [("hyperplanes", True), ("origin hyperplanes", False)])
 def test_a_neuron_shatters_as_many_points_as_it_has_weights_and_not_one_more(name, offset, n_features):

@@ -136,7 +136,7 @@ def test_the_ambiguous_share_counts_labellings_that_both_labels_of_a_further_poi
     assert len(both) / len(before) == ambiguous_fraction(5, 3)
 
 
-@pytest.mark.catalogue("LT-06", "LT-03")
+@pytest.mark.catalogue("LT-06", "LT-03", "MS-08")
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_one_frequency_gives_any_labels_to_powers_of_a_tenth(n):
     x = 10.0 ** -np.arange(1, n + 1)

@@ -74,7 +74,7 @@ class ElasticNetCV(DescentCV):
         "mse_path_": floats("..."),
         "l1_ratio_": floats(),
     }
-    _depends_on_units = ("columns", "scale", "target")
+    _depends_on_units: ClassVar[tuple[str, ...]] = ("columns", "scale", "target")
 
     @property
     def _mixings(self) -> np.ndarray:
