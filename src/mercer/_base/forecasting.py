@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from mercer._base.estimator import Estimator
 from mercer._base.rehearsal import Rehearsal, rehearse
 from mercer._base.scaling import amdahl
+from mercer._notebook import render_table
 from mercer._source import Source
 from mercer._source.memory import MOST_TABLE_BYTES, Request, count_allowed_bytes, readable, require_memory
 from mercer._source.sample import Sample, take_sample
@@ -201,19 +202,26 @@ class Forecast:
         return amdahl(self.parallel_share, workers)
 
     def __str__(self) -> str:
+        lines = [f"  {name:6}  {text}" for name, text in self._list_lines()]
+        return "\n".join([f"{self.estimator} on {self.rows} x {self.columns}", *lines])
+
+    def _repr_html_(self) -> str:
+        return render_table(f"{self.estimator} on {self.rows} x {self.columns}", self._list_lines())
+
+    def _list_lines(self) -> list[tuple[str, str]]:
+        """Return what is forecast, by name."""
         least, most = self.passes
         verdict = "fits" if self.fits else "does not fit"
         parts = ", ".join(f"{readable(size)} {what}" for what, size in self.memory_parts.items())
         passes = f"{least}" if least == most else f"about {least}, at most {most}"
-        lines = [
-            f"{self.estimator} on {self.rows} x {self.columns}",
-            f"  memory  {readable(self.memory_bytes)} on top of the data ({parts}); {verdict} in "
-            f"{readable(self.allowed_bytes)}",
-        ]
+        memory = (
+            f"{readable(self.memory_bytes)} on top of the data ({parts}); {verdict} in {readable(self.allowed_bytes)}"
+        )
+        lines = [("memory", memory)]
         # A fit that is refused for its memory has no time: its seconds are NaN.
         if not math.isnan(self.seconds):
-            lines += [f"  passes  {passes}", f"  time    about {_write_duration(self.seconds)}"]
-        return "\n".join(lines + [f"  note    {note}" for note in self.notes])
+            lines += [("passes", passes), ("time", f"about {_write_duration(self.seconds)}")]
+        return lines + [("note", note) for note in self.notes]
 
 
 def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Forecast:

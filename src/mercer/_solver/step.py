@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Generic
 
+from mercer._notebook import render_table
 from mercer._plain import plain
 from mercer._types import State
 
@@ -43,6 +44,15 @@ class Certificate:
     def none(cls, statement: str) -> "Certificate":
         """Return the certificate of an answer that nothing bounds; `statement` says why."""
         return cls("none", math.nan, math.nan, None, statement)
+
+    def _repr_html_(self) -> str:
+        verdict = {True: "yes", False: "no", None: "nothing was asked, or nothing is known"}[self.satisfied]
+        numbers = [
+            (name, f"{value:.3g}")
+            for name, value in (("value", self.value), ("tolerance", self.tolerance))
+            if not math.isnan(value)
+        ]
+        return render_table(f"Certificate: {self.kind}", [*numbers, ("satisfied", verdict), ("", self.statement)])
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
+
+from mercer._notebook import render_table
 
 # The end of the docstring of a class method that computes a display and draws it.
 _DRAWN = """
@@ -86,11 +87,7 @@ class Display(ABC):
         return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(_describe(value))}</td></tr>"
-            for name, value in self._list_contents()
-        )
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        return render_table(type(self).__name__, ((name, _describe(value)) for name, value in self._list_contents()))
 
     def _list_contents(self) -> list[tuple[str, Any]]:
         """Return what the display was made of and what it computed, but not what was drawn."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from mercer.bayesnet._tables.variables import (
 )
 from mercer.errors import DataError, ParameterError
 
+# Variables of a network that a notebook still draws: the picture of more is wider than a page.
+_MOST_DRAWN = 60
 _METHODS = ("auto", "junction_tree", "elimination", "enumeration")
 
 
@@ -207,6 +210,13 @@ class BayesianNetwork:
         return (
             f"BayesianNetwork({len(self.variables)} variables, {len(self.edges)} edges, {self.n_parameters} parameters)"
         )
+
+    def _repr_html_(self) -> str:
+        if len(self.variables) > _MOST_DRAWN:
+            return f"<pre>{escape(repr(self))}</pre>"
+        from mercer.bayesnet._drawing.svg import draw_graph
+
+        return f"<figure>{draw_graph(self)}<figcaption>{escape(repr(self))}</figcaption></figure>"
 
     def __getstate__(self) -> dict[str, Any]:
         # What is computed on demand is left out: a copy computes it again.

@@ -9,6 +9,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator
+from mercer._notebook import render_table
 from mercer._plain import plain
 from mercer._solver import Outcome
 from mercer._stored import Stored, part
@@ -78,19 +79,29 @@ class Inference:
     cooks_distances: Any = None
 
     def __str__(self) -> str:
-        sides = 50.0 * (1.0 - self.confidence)
-        heads = ("estimate", "std error", self.statistic, f"P(>|{self.statistic}|)")
+        heads, rows = self._list_coefficients()
         width = max(len(name) for name in self.names)
-        ends = f"{f'{sides:g} %':>12s}{f'{100.0 - sides:g} %':>12s}"
-        lines = [" " * width + "".join(f"{head:>12s}" for head in heads) + ends]
+        lines = [" " * width + "".join(f"{head:>12s}" for head in heads)]
+        lines += [f"{name:<{width}s}" + "".join(f"{value:>12s}" for value in values) for name, *values in rows]
+        return "\n".join([*lines, self._summarise()])
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._list_coefficients()
+        return render_table(self._summarise(), rows, heads)
+
+    def _list_coefficients(self) -> tuple[list[str], list[list[str]]]:
+        """Return the heads of the table of coefficients, and its rows."""
+        sides = 50.0 * (1.0 - self.confidence)
+        heads = ["estimate", "std error", self.statistic, f"P(>|{self.statistic}|)", f"{sides:g} %"]
         columns = (self.estimates, self.standard_errors, self.statistics, self.p_values)
         flat = [np.reshape(column, -1) for column in (*columns, self.intervals[..., 0], self.intervals[..., 1])]
         # Several scores: the names repeat for each of them.
-        for number, row in enumerate(zip(*flat)):
-            name = self.names[number % len(self.names)]
-            lines.append(f"{name:<{width}s}" + "".join(f"{value:>12.4g}" for value in row))
-        lines.append(f"R^2 {self.r_squared:.4g}, log-likelihood {self.log_likelihood:.6g}, AIC {self.aic:.6g}")
-        return "\n".join(lines)
+        names = (self.names[number % len(self.names)] for number in range(len(flat[0])))
+        rows = [[name, *(f"{value:.4g}" for value in values)] for name, *values in zip(names, *flat)]
+        return [*heads, f"{100.0 - sides:g} %"], rows
+
+    def _summarise(self) -> str:
+        return f"R^2 {self.r_squared:.4g}, log-likelihood {self.log_likelihood:.6g}, AIC {self.aic:.6g}"
 
 
 def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
