@@ -6,6 +6,7 @@ attacks wrote.
 
 import argparse
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,15 @@ def _spell_cases(name: str, result: dict[str, Any]) -> str:
     return f"| {_CASES[name]}{sanitizers} | {cases} | faults: {bad} | {_spell_commits(result)} |"
 
 
-def _spell_requests(result: dict[str, Any]) -> str:
-    total = result["total"]
-    bad = ", ".join(f"{fault} {total[fault]}" for fault in _FAULTS if total.get(fault)) or "none"
-    cases = f"{sum(total.values()):,} requests and connections of {len(result['subjects'])} kinds"
-    return f"| requests to the service | {cases} | faults: {bad} | {_spell_commits(result)} |"
+def _spell_requests(parts: list[dict[str, Any]]) -> list[str]:
+    """Return the row of the requests, which may come in several files: a run has its own numbers."""
+    total: Counter[str] = Counter()
+    for result in parts:
+        total += Counter(result["total"])
+    bad = ", ".join(f"{fault} {total[fault]}" for fault in _FAULTS if total[fault]) or "none"
+    cases = f"{total.total():,} requests and connections in {len(parts)} runs"
+    commits = ", ".join(sorted({result["commit"] for result in parts}))
+    return [f"| requests to the service | {cases} | faults: {bad} | {commits} |"] if parts else []
 
 
 def _spell_latency(result: dict[str, Any]) -> str:
@@ -85,7 +90,7 @@ def render_page(text: str, folder: Path = RESULTS) -> str:
     results = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     rows = ["| what | tried | found | commit |", "|---|---|---|---|"]
     rows += [_spell_cases(name, results[name]) for name in _CASES if name in results]
-    rows += [_spell_requests(results["serve"])] if "serve" in results else []
+    rows += _spell_requests([result for name, result in results.items() if name.startswith("serve")])
     rows += [_spell_latency(results["latency"])] if "latency" in results else []
     rows += [_spell_races(results["races"])] if "races" in results else []
     rows += _spell_cost(results["cost"]) if "cost" in results else []

@@ -214,7 +214,8 @@ def _attack(options: argparse.Namespace, number: int) -> Tally:
 
 def _asks_for_work(case: str) -> bool:
     """Return whether a case asks for as much work as it takes, such as a thousand components of forty rows."""
-    return any(f"'{name}'" in case for name in _ASKS_FOR_WORK) or "('n_components', '1000')" in case
+    asked = any(f"('{name}', '1000')" in case for name in ("n_components", "n_units"))
+    return asked or any(f"'{name}'" in case for name in _ASKS_FOR_WORK)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -240,3 +240,10 @@ def _find_heights(svg):
     """Return how far down each word of a figure stands."""
     found = re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>([^<]+)</text>', svg)
     return {words: float(height) for height, words in found}
+
+
+def test_a_score_that_was_no_number_leaves_a_gap_and_no_error():
+    """A record has None for what was no number, and anybody can write one."""
+    record = classification()
+    scores = [[None, *record.conformal.scores[0]], record.conformal.scores[1]]
+    assert render_report(replace(record, conformal=replace(record.conformal, scores=scores)))

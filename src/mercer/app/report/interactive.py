@@ -69,7 +69,8 @@ def list_threshold_data(record: Record) -> dict[str, Any] | None:
 
 
 def _thin(values: list[float]) -> list[float]:
-    """Return evenly spaced ones of sorted values, with few digits."""
+    """Return evenly spaced ones of sorted values, with few digits; a record has None for what was no number."""
+    values = [value for value in values if value is not None]
     step = max(1.0, len(values) / _MOST_POINTS)
     kept = [values[int(place * step)] for place in range(int(len(values) / step))]
     return [float(f"{value:.4g}") for value in kept]
