@@ -138,6 +138,16 @@ def test_long_texts_that_a_view_makes_are_counted(tmp_path):
         read_table(database(tmp_path, "SELECT zeroblob(900000000) AS t FROM n LIMIT 1"), query="endless")
 
 
+def test_columns_that_a_table_computes_are_counted_as_those_of_a_view(tmp_path):
+    connection = sqlite3.connect(tmp_path / "rows.db")
+    connection.execute("CREATE TABLE t (a, b AS (hex(zeroblob(50000))))")
+    connection.executemany("INSERT INTO t VALUES (?)", [(k,) for k in range(1000)])
+    connection.commit()
+    connection.close()
+    with pytest.raises(DataError, match=r"\d+ rows of 2 columns and more to come take at least 0\.0\d+ GB"):
+        read_table(tmp_path / "rows.db", max_unpacked="10 MB")
+
+
 def test_a_view_that_gives_no_row_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "_LEAST_WORK", 10**6)
     monkeypatch.setattr(bounds, "_WORK_PER_BYTE", 1)

@@ -144,14 +144,24 @@ def join_batches(place: Place, schema: Any, batches: Iterable[Any]) -> Any:
 
 
 class QuerySize:
-    """Counts what the rows that a database gives take in memory, long texts by their length."""
+    """Counts what the rows that a database gives take in memory; texts that it computes by their length.
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    Those that it stores are no longer than the file, and need no look at each value.
+    """
+
+    def __init__(self, place: Place, computed: bool) -> None:
+        self._place, self._computed = place, computed
         self._n_rows = self._n_bytes = 0
 
     def fetch(self, cursor: sqlite3.Cursor, n_rows: int) -> list[tuple[Any, ...]]:
         """Return the next rows; raise once all take too much memory."""
+        if not self._computed:
+            stored = cursor.fetchmany(n_rows)
+            if stored:
+                self._n_rows += len(stored)
+                self._n_bytes += _QUERY_CELL * len(stored[0]) * len(stored)
+                self._check(len(stored[0]))
+            return stored
         fetched = []
         for row in islice(cursor, n_rows):
             fetched.append(row)

@@ -237,34 +237,41 @@ def _choose_table(place: Place, connection: Any, query: str | None) -> tuple[str
     raise DataError(f"{place.name}: {problem}: {quote(*names)}. Give {place.name}::TABLE.")
 
 
+def _has_computed_columns(connection: Any, quoted: str) -> bool:
+    """Return whether a table computes some of its columns when they are read, or is made up by a module."""
+    columns = connection.execute(f'PRAGMA table_xinfo("{quoted}")').fetchall()
+    # The last entry is 0 for what is stored, 1 for hidden columns of a module, 2 and 3 for generated ones.
+    return any(column[-1] for column in columns)
+
+
 def _read_sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:
     import pandas
 
-    blocks, size = [], QuerySize(place)
-    for block in _read_blocks(place, query, 2**17, size):
-        blocks.append(block)
+    blocks = list(_read_blocks(place, query, 2**17, whole=True))
     return pandas.concat(blocks, ignore_index=True), []
 
 
 def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[Any]:
     """Yield frames of `rows` rows each; at least one, which may be empty."""
-    yield from _read_blocks(place, query, rows, None)
+    yield from _read_blocks(place, query, rows, whole=False)
 
 
-def _read_blocks(place: Place, query: str | None, rows: int, size: QuerySize | None) -> Iterator[Any]:
-    """Yield the frames; `size` counts those of the whole table, and without it each frame is counted alone."""
+def _read_blocks(place: Place, query: str | None, rows: int, whole: bool) -> Iterator[Any]:
+    """Yield the frames; the limit of memory is that of each, or of the `whole` table."""
     import pandas
 
     with _connect(place) as connection:
         name, view = _choose_table(place, connection, query)
         # SQL doubles a quote inside of a quoted name.
         quoted = name.replace('"', '""')
-        limits = limit_work(place, connection) if view else nullcontext()
-        with limits:
+        computed = view or _has_computed_columns(connection, quoted)
+        size = QuerySize(place, computed)
+        with limit_work(place, connection) if computed else nullcontext():
             cursor = connection.execute(f'SELECT * FROM "{quoted}"')
             names = [field[0] for field in cursor.description]
             first = True
             # An empty table yields one frame without rows, so that its columns are known.
-            while (fetched := (size or QuerySize(place)).fetch(cursor, rows)) or first:
+            while (fetched := size.fetch(cursor, rows)) or first:
                 first = False
+                size = size if whole else QuerySize(place, computed)
                 yield pandas.DataFrame(fetched, columns=names)
