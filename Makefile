@@ -111,6 +111,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.neighbors.tests.test_neighbors_pipeline \
 	sklearn.neighbors.tests.test_graph \
 	sklearn.covariance.tests.test_covariance \
+	sklearn.covariance.tests.test_graphical_lasso \
 	sklearn.svm.tests.test_svm \
 	sklearn.svm.tests.test_sparse \
 	sklearn.tests.test_discriminant_analysis \

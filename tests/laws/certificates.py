@@ -600,6 +600,17 @@ def lasso_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(squares / 2 + l1 * np.abs(w).sum() - max(duals))
 
 
+def graphical_gap(model: Any, X: np.ndarray, y: Any) -> float:
+    """The penalised negative log-likelihood less the dual at the covariance, cut off at its bounds."""
+    S, P, W = np.cov(X.T, bias=True), model.precision_, model.covariance_
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", None))
+    off = np.abs(P).sum() - np.trace(P)
+    dual = np.clip(W, S - alpha, S + alpha)
+    np.fill_diagonal(dual, np.diagonal(S))
+    primal = np.sum(S * P) - np.linalg.slogdet(P)[1] + alpha * off
+    return float(primal - np.linalg.slogdet(dual)[1] - len(S))
+
+
 def tasks_gap(model: Any, X: np.ndarray, Y: np.ndarray) -> float:
     """The objective of several targets minus the better of two feasible duals, as for one target."""
     rows, targets, n, W = X - X.mean(axis=0), Y - Y.mean(axis=0), len(Y), model.coef_.T
@@ -960,6 +971,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "Lasso"): lasso_gap,
     ("duality gap", "ElasticNet"): lasso_gap,
     ("duality gap", "LassoCV"): lasso_gap,
+    ("duality gap", "GraphicalLasso"): graphical_gap,
+    ("duality gap", "GraphicalLassoCV"): graphical_gap,
     ("duality gap", "MultiTaskElasticNet"): tasks_gap,
     ("duality gap", "MultiTaskElasticNetCV"): tasks_gap,
     ("duality gap", "MultiTaskLasso"): tasks_gap,

@@ -100,6 +100,8 @@ SETTINGS = {
     "PLSCanonical": [{"n_components": 1}, {"n_components": 1, "algorithm": "svd"}],
     "PLSRegression": [{}],
     "KernelCCA": [{"n_components": 1, "gamma": 0.01, "y_kernel": "linear"}],
+    "GraphicalLasso": [{"alpha": 0.5, "tol": 1e-6}],
+    "GraphicalLassoCV": [{"alphas": 3, "n_refinements": 2, "cv": 3, "tol": 1e-6}],
     "CalibratedClassifierCV": [
         {"estimator": _CLASSIFIERS[0][1], "cv": 3},
         {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "isotonic"},

@@ -130,6 +130,7 @@ SOLVERS_OF_ONE_PASS = {
     "TableEncoder": {"auto"},
     "GaussianConditionalRegressor": {"auto"},
     "Lasso": {"auto"},
+    "GraphicalLasso": {"auto"},
     "ElasticNet": {"auto"},
     "LinearDiscriminantAnalysis": {"auto", "lsqr", "eigen"},
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},

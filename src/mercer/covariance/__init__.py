@@ -7,7 +7,16 @@ __getattr__, __dir__, __all__ = load_on_use(
     {
         "_elliptic_envelope": ("EllipticEnvelope",),
         "_empirical": ("EmpiricalCovariance", "log_likelihood"),
-        "_functions": ("empirical_covariance", "ledoit_wolf", "ledoit_wolf_shrinkage", "oas", "shrunk_covariance"),
+        "_functions": (
+            "empirical_covariance",
+            "graphical_lasso",
+            "ledoit_wolf",
+            "ledoit_wolf_shrinkage",
+            "oas",
+            "shrunk_covariance",
+        ),
+        "_graphical": ("GraphicalLasso",),
+        "_graphical_cv": ("GraphicalLassoCV",),
         "_robust": ("MinCovDet", "fast_mcd"),
         "_shrunk": ("OAS", "LedoitWolf", "ShrunkCovariance"),
     },

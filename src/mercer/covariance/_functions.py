@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 
 from mercer._statistic.shrinkage import shrink_covariance
 from mercer.covariance._empirical import EmpiricalCovariance
+from mercer.covariance._graphical import GraphicalLasso
 from mercer.covariance._shrunk import OAS, LedoitWolf
 from mercer.errors import ParameterError
 
@@ -49,6 +50,60 @@ def empirical_covariance(
     """
     model = EmpiricalCovariance(store_precision=False, assume_centered=assume_centered, ddof=ddof, ridge=ridge)
     return model.fit(_as_rows(X), sample_weight=sample_weight).covariance_
+
+
+def graphical_lasso(
+    emp_cov: Any,
+    alpha: float,
+    *,
+    mode: str = "cd",
+    tol: float = 1e-4,
+    enet_tol: float = 1e-4,
+    max_iter: int = 100,
+    verbose: bool = False,
+    return_costs: bool = False,
+    eps: float = np.finfo(np.float64).eps,
+    return_n_iter: bool = False,
+) -> tuple[Any, ...]:
+    """Compute the covariance and the sparse precision of the graphical lasso from the covariance of the rows.
+
+    Parameters
+    ----------
+    emp_cov : array-like of shape (n_features, n_features)
+        The covariance of the rows.
+    alpha, mode, tol, enet_tol, max_iter, verbose, eps
+        As of :class:`GraphicalLasso`.
+    return_costs : bool, default=False
+        Whether to return the objective and the duality gap after each sweep as well.
+    return_n_iter : bool, default=False
+        Whether to return the number of sweeps as well.
+
+    Returns
+    -------
+    covariance, precision : ndarray of shape (n_features, n_features)
+    costs : list of pairs of float
+        With `return_costs`.
+    n_iter : int
+        With `return_n_iter`.
+
+    Examples
+    --------
+    >>> from mercer.covariance import graphical_lasso
+    >>> covariance, precision = graphical_lasso([[1.0, 0.5], [0.5, 1.0]], alpha=0.3)
+    >>> covariance.round(6).tolist(), precision.round(4).tolist()
+    ([[1.0, 0.2], [0.2, 1.0]], [[1.0417, -0.2083], [-0.2083, 1.0417]])
+    """
+    given: dict[str, Any] = {
+        "mode": mode,
+        "tol": tol,
+        "enet_tol": enet_tol,
+        "max_iter": max_iter,
+        "verbose": verbose,
+        "eps": eps,
+    }
+    model = GraphicalLasso(alpha, covariance="precomputed", assume_centered=True, **given).fit(emp_cov)
+    costs, n_iter = ([model.costs_] if return_costs else []), ([model.n_iter_] if return_n_iter else [])
+    return (model.covariance_, model.precision_, *costs, *n_iter)
 
 
 def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> np.ndarray:
