@@ -25,6 +25,9 @@ EXPONENTS = {
     "logistic in n": 1,
     "PCA in n": 1,
     "SVD in d": 2,
+    "SVD in n": 1,
+    "SVD of wide rows in n": 2,
+    "SVD of wide rows in d": 1,
     "kernel in n": 2,
     "random features in n": 1,
     "random features in D": 1,
@@ -44,7 +47,7 @@ def growth():
     return json.loads(ran.stdout)
 
 
-@pytest.mark.catalogue("WF-08")
+@pytest.mark.catalogue("WF-08", "PM-02")
 @pytest.mark.parametrize("name", EXPONENTS)
 def test_work_grows_by_the_stated_exponent(growth, name):
     # What is done once, whatever the size, lowers the slope by 0.15 at most at these small sizes.

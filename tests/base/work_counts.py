@@ -83,6 +83,10 @@ def list_cases(work):
         ),
         "PCA in n": (lambda n: PCA(2, svd_solver="covariance_eigh", n_jobs=1).fit(ROWS[:n]), [200, 800]),
         "SVD in d": (lambda d: PCA(2, svd_solver="full", n_jobs=1).fit(WIDE[:, :d]), [20, 80]),
+        # min(n^2 d, d^2 n): rows and columns change places where there are more of the other.
+        "SVD in n": (lambda n: PCA(2, svd_solver="full", n_jobs=1).fit(WIDE[:n, :20]), [100, 400]),
+        "SVD of wide rows in n": (lambda n: PCA(2, svd_solver="full", n_jobs=1).fit(WIDE.T[:n]), [20, 80]),
+        "SVD of wide rows in d": (lambda d: PCA(2, svd_solver="full", n_jobs=1).fit(WIDE.T[:20, :d]), [100, 400]),
         "kernel in n": (lambda n: RBF(1.0)(ROWS[:n], ROWS[:n]), [25, 100]),
         "random features in n": (lambda n: WAVES[32].transform(ROWS[:n]), [100, 400]),
         "random features in D": (lambda D: WAVES[D].transform(ROWS[:100]), [32, 128]),
