@@ -71,10 +71,15 @@ def test_the_map_lies_along_the_two_wide_directions(sheet, solver):
 @pytest.mark.catalogue("CL-17")
 @pytest.mark.parametrize("solver", ["batch", "online"])
 def test_annealing_unfolds_a_map_that_begins_in_disorder(sheet, solver):
-    settings = {"init": "random", "solver": solver, "random_state": 0, "tol": 0.01}
-    narrow = SelfOrganizingMap(8, 8, sigma=0.5, **settings).fit(sheet)
-    annealed = SelfOrganizingMap(8, 8, sigma=4.0, annealing_iter=30, **settings).fit(sheet)
-    assert annealed.topographic_error(sheet) < min(0.05, narrow.topographic_error(sheet))
+    errors = []
+    for start in range(3):
+        settings = {"init": "random", "solver": solver, "random_state": start, "tol": 0.01}
+        narrow = SelfOrganizingMap(8, 8, sigma=0.5, **settings).fit(sheet)
+        annealed = SelfOrganizingMap(8, 8, sigma=4.0, annealing_iter=30, **settings).fit(sheet)
+        errors.append((annealed.topographic_error(sheet), narrow.topographic_error(sheet)))
+    # A narrow map happens to be in order from some starts.
+    smooth, rough = np.mean(errors, axis=0)
+    assert smooth < min(0.05, rough)
 
 
 @pytest.mark.catalogue("CL-17", "PM-21")

@@ -44,9 +44,10 @@ def test_least_squares_by_one_pass_with_a_decaying_rate_approaches_the_batch_sol
     excess = np.array(followed(SGDRegressor(alpha=0.0, eta0=0.05, **DECAYING), squared_error, ROWS, TARGETS)) - least
     assert excess[0] > 100 * excess[2] > 0
     assert excess[2] < 2e-3 * least
-    # A constant rate does not come to rest: the noise of single rows stays in the coefficients.
+    # A constant rate does not come to rest: the noise of single rows stays in the coefficients, on average over time.
     restless = SGDRegressor(alpha=0.0, eta0=0.05, learning_rate="constant", random_state=0)
-    assert followed(restless, squared_error, ROWS, TARGETS)[2] - least > 50 * excess[2]
+    errors = followed(restless, squared_error, ROWS, TARGETS, at=range(2000, N + 1, 1000))
+    assert np.mean(errors) - least > 50 * excess[2]
 
 
 @pytest.mark.catalogue("WF-06")
@@ -67,10 +68,13 @@ def test_logistic_regression_by_one_pass_approaches_the_batch_solution():
 @pytest.mark.catalogue("WF-06")
 def test_a_perceptron_errs_less_and_less_on_separable_rows_and_batches_are_the_steps_of_one_epoch():
     labels = (LINE > 1.0).astype(int)
-    model = Perceptron(shuffle=False)
-    errors = followed(model, lambda one: 1 - one.score(ROWS, labels), ROWS, labels, classes=[0, 1])
-    assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < 0.05
+    model, batches = Perceptron(shuffle=False), range(BATCH, N + 1, BATCH)
+    errors = np.array(
+        followed(model, lambda one: 1 - one.score(ROWS, labels), ROWS, labels, at=batches, classes=[0, 1])
+    )
+    # The last steps decide on single errors, so means over many batches are compared.
+    assert errors[:20].mean() > errors[20:100].mean() > errors[100:].mean()
+    assert errors[-1] < 0.05
     whole = Perceptron(shuffle=False).partial_fit(ROWS, labels, classes=[0, 1])
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
 

@@ -81,11 +81,15 @@ def test_every_trial_of_kernel_width_degree_and_cost_is_scored_by_the_folds():
 
 @pytest.mark.catalogue("KM-25")
 def test_the_degree_of_a_cubic_and_a_small_penalty_are_found():
-    x = np.random.default_rng(3).uniform(-2, 2, size=(40, 1))
-    y = x[:, 0] ** 3 - 2 * x[:, 0] + 0.05 * np.random.default_rng(4).normal(size=40)
-    kernels, settings = {"polynomial": Polynomial(coef0=1.0)}, {"alpha": [1e-4, 1.0, 1e3]}
-    found = select_kernel(KernelRidge(), x, y, kernels=kernels, degrees=[1, 2, 3, 9], settings=settings, cv=5)
-    assert found.best_degree == found.best_estimator.kernel.degree == 3
+    kernels, settings, chosen = {"polynomial": Polynomial(coef0=1.0)}, {"alpha": [1e-4, 1.0, 1e3]}, []
+    # In one table of thirty the folds prefer degree 9 by chance.
+    for table in range(7):
+        x = np.random.default_rng([3, table]).uniform(-2, 2, size=(40, 1))
+        y = x[:, 0] ** 3 - 2 * x[:, 0] + 0.05 * np.random.default_rng([4, table]).normal(size=40)
+        found = select_kernel(KernelRidge(), x, y, kernels=kernels, degrees=[1, 2, 3, 9], settings=settings, cv=5)
+        chosen.append(found.best_degree)
+        assert found.best_degree == found.best_estimator.kernel.degree
+    assert np.median(chosen) == 3
     assert found.best_settings == {"alpha": 1e-4}
     assert np.isnan(found.best_width)
     by_degree = {trial["degree"]: trial["score"] for trial in found.trials if trial["alpha"] == 1e-4}

@@ -140,7 +140,7 @@ def test_the_best_segmentation_has_its_segments():
     ids=["poisson", "categorical"],
 )
 def test_other_emissions_of_the_family_are_taken(emission, make):
-    random, level = np.random.default_rng(0), np.tile(np.repeat([0, 1], 8), 20)
+    random, level = np.random.default_rng(0), np.tile(np.repeat([0, 1], 8), 60)
     X = make(random, level)[:, None]
     model = SemiMarkovHMM(2, emission=emission, max_duration=20, n_init=2, random_state=0).fit(X)
     states = model.predict(X)

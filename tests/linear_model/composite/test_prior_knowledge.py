@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
+from sklearn.base import clone
 
 from mercer.linear_model import GeneralizedLinearEstimator, LinearRegression, LogisticRegression
 from mercer.model_selection import search_settings
@@ -138,23 +139,23 @@ def test_penalties_are_added_to_functions_of_any_kind():
 @pytest.mark.catalogue("LM-21")
 def test_the_strength_is_chosen_by_folds_and_helps_on_fresh_rows():
     random = np.random.default_rng(0)
-    x = random.uniform(-60, 60, size=(24, 1))
-    y = np.cos(x[:, 0] / 20) + 0.3 * random.normal(size=24)
     basis = PolynomialBasis(9, basis="chebyshev").fit(np.array([[-60.0], [60.0]]))
     penalty = Symmetry.of(basis, np.linspace(-60, 60, 41)[:, None], np.negative)
     model = GeneralizedLinearEstimator("squared", penalty, tol=1e-8)
     space = {"alpha": [0.0, 1e-2, 1.0, 1e4]}
     scoring = {"scoring": "neg_mean_squared_error", "random_state": 0}
-    found = search_settings(model, basis.transform(x), y, space, method="grid", **scoring)
-    best = found.settings[int(np.argmax(found.scores.mean(axis=1)))]["alpha"]
-    assert best >= 1.0
-    fresh = np.linspace(-60, 60, 200)[:, None]
-
-    def error(alpha):
-        fitted = model.set_params(alpha=alpha).fit(basis.transform(x), y)
-        return np.mean((fitted.predict(basis.transform(fresh)) - np.cos(fresh[:, 0] / 20)) ** 2)
-
-    assert error(best) < 0.7 * error(0.0)
+    fresh, strengths, errors = np.linspace(-60, 60, 200)[:, None], [], []
+    # Folds of 24 rows decide on single tables by chance.
+    for _ in range(9):
+        x = random.uniform(-60, 60, size=(24, 1))
+        y = np.cos(x[:, 0] / 20) + 0.3 * random.normal(size=24)
+        found = search_settings(model, basis.transform(x), y, space, method="grid", **scoring)
+        strengths.append(found.settings[int(np.argmax(found.scores.mean(axis=1)))]["alpha"])
+        fits = [clone(model).set_params(alpha=alpha).fit(basis.transform(x), y) for alpha in (strengths[-1], 0.0)]
+        errors.append([np.mean((one.predict(basis.transform(fresh)) - np.cos(fresh[:, 0] / 20)) ** 2) for one in fits])
+    assert np.median(strengths) >= 1.0
+    chosen, none = np.median(errors, axis=0)
+    assert chosen < 0.7 * none
 
 
 def bend(rows, p):
