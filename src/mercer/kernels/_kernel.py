@@ -6,22 +6,64 @@ bounds; `theta` is the vector of their logarithms, as in scikit-learn's Gaussian
 """
 
 import math
+import sys
+import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.kernels._prepared import Prepared, floating
-from mercer.kernels._scikit_protocol import ScikitProtocol
 
+_THEIRS = "sklearn.gaussian_process.kernels"
 # Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, about the size of a shared cache.
 _TILE_ROWS = 256
 # Rows of a tile of values: with a thousand columns it stays in the second-level cache.
 _HEIGHT = 64
+
+
+class ScikitProtocol:
+    """The methods of scikit-learn's kernels under its names; :class:`~mercer.kernels.Kernel` has the mathematics."""
+
+    # Whether rows must be vectors of numbers.
+    requires_vector_input: bool = True
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        base = getattr(sys.modules.get(_THEIRS), "Kernel", None)
+        if base is not None and not issubclass(ScikitProtocol, base):
+            base.register(ScikitProtocol)
+        return super().__new__(cls)
+
+    def diag(self: Any, X: Array) -> Array:
+        """Return k(x, x) of each row."""
+        return self.diagonal(X)
+
+    def is_stationary(self: Any) -> bool:
+        """Return whether values depend on differences of rows alone."""
+        return bool(self.stationary)
+
+    def clone_with_theta(self: Any, theta: Array) -> Any:
+        """Return this kernel with other free hyper-parameters."""
+        return self.with_theta(theta)
+
+    def _check_bounds_params(self: Any) -> None:
+        """Warn of hyper-parameters that a fit has left at one of their bounds."""
+        free = [one for one in self.hyperparameters if not one.fixed]
+        names = [one.name for one in free for _ in range(one.n_elements)]
+        for name, value, (low, high) in zip(names, self.theta, self.bounds, strict=True):
+            end = low if np.isclose(value, low) else high
+            if np.isclose(value, end):
+                warnings.warn(
+                    f"The optimal value found for parameter {name} is close to its bound {np.exp(end):.6g}. Move the "
+                    f"bound and fit again.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
 
 
 @dataclass(frozen=True)

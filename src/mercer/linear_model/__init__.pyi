@@ -17,10 +17,10 @@ from mercer.linear_model._inference.inference import inference as inference
 from mercer.linear_model._lasso.elastic_net import ElasticNet as ElasticNet
 from mercer.linear_model._lasso.elastic_net import Lasso as Lasso
 from mercer.linear_model._lasso.elastic_net_cv import ElasticNetCV as ElasticNetCV
+from mercer.linear_model._lasso.elastic_net_cv import LassoCV as LassoCV
 from mercer.linear_model._lasso.elastic_net_path import enet_path as enet_path
 from mercer.linear_model._lasso.elastic_net_path import lasso_path as lasso_path
 from mercer.linear_model._lasso.lasso_budget import alpha_for_l1_norm as alpha_for_l1_norm
-from mercer.linear_model._lasso.lasso_cv import LassoCV as LassoCV
 from mercer.linear_model._lasso.multi_task import MultiTaskElasticNet as MultiTaskElasticNet
 from mercer.linear_model._lasso.multi_task import MultiTaskLasso as MultiTaskLasso
 from mercer.linear_model._lasso.multi_task_cv import MultiTaskElasticNetCV as MultiTaskElasticNetCV

@@ -34,15 +34,16 @@ from mercer.theory._generalisation import (
 )
 from mercer.theory._high_dimensions import ball_fraction, count_cells, relative_contrast
 from mercer.theory._risk import (
+    GapCurve,
     RiskEstimate,
     RiskMinimum,
     empirical_risk,
     estimate_risk,
     integrate_risk,
     minimise_empirical_risk,
+    simulate_uniform_gap,
 )
 from mercer.theory._structural_risk import BallSolution, StructuralRisk, minimise_structural_risk, solve_in_ball
-from mercer.theory._uniform_gap import GapCurve, simulate_uniform_gap
 
 __all__ = [
     "BallSolution",
