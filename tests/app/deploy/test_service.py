@@ -120,6 +120,14 @@ def test_wrong_requests_are_refused_and_the_service_goes_on(address, path, conte
     assert _ask(address, "GET", "/health")[0] == 200
 
 
+@pytest.mark.parametrize("day", ["20:24-05-06", "20:24", "2024-05-06T00:00:00+99:00", "now", "2024-W60-1"])
+def test_texts_that_are_no_dates_are_refused_beside_one_that_is(address, day):
+    rows = [{"heat": 1, "load": 1, "site": "x", "day": one} for one in ("2024-05-06", day)]
+    status, answer = _ask(address, "POST", "/predict", {"rows": rows})
+    assert status == 422
+    assert f'row 2: `day` must be a date or null; got "{day}' in answer["error"]
+
+
 def test_numbers_that_overflow_leave_no_lines_in_the_log(address):
     row = {"heat": 1e308, "load": -1e308, "site": "x", "day": "1677-01-01"}
     with warnings.catch_warnings(record=True) as caught:

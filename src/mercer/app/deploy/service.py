@@ -144,8 +144,13 @@ class Service:
         for name in [name for name, kind in kinds.items() if kind in ("number", "date")]:
             values = read[name]
             if kinds[name] == "date" and values.dtype.kind != "M":
-                values = pandas.to_datetime(values, errors="coerce", format="mixed")
+                # Texts that are no dates of one form: pandas takes "20:24-05-06" for a time of today in another zone.
+                values = pandas.to_datetime(values, errors="coerce", format="ISO8601", utc=True)
             lost = values.isna().to_numpy()
+            if kinds[name] == "date":
+                # Words such as "now" would be another day in each request.
+                given = [row.get(name) for row in rows]
+                lost = lost | [isinstance(value, str) and value.strip().isalpha() for value in given]
             if kinds[name] == "number":
                 lost = ~np.isfinite(values.to_numpy(dtype=float, na_value=np.nan))
             for place in np.flatnonzero(lost):
