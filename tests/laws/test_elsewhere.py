@@ -321,7 +321,13 @@ def test_sparse_files_give_the_bits_of_the_sparse_matrix(subject, tmp_path):
     if not equal_only_to_itself(subject, "npz"):
         assert digest(learnt(found)) == digest(learnt(model))
         name = next(one for one in ("predict", "transform", "mahalanobis", "kneighbors") if hasattr(found, one))
-        assert digest(outputs(found, path)[name]) == digest(outputs(found, X)[name])
+        # A transformer returns sparse rows of a matrix, and those of a file when they are asked for.
+        outside, inside = (getattr(found, name)(rows) for rows in (path, X))
+        if hasattr(outside, "__array__") and scipy.sparse.issparse(inside):
+            outside, inside = np.asarray(outside), inside.toarray()
+        elif hasattr(outside, "encode"):
+            outside = np.asarray(outside)
+        assert digest(outside) == digest(inside)
 
 
 class EndAt:

@@ -1,12 +1,14 @@
 """Pipelines over files, streams and Dask: each transformer reads and maps a few blocks at a time, as often as asked."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pandas
 import pytest
 from sklearn.pipeline import make_pipeline
 
+from mercer.decomposition import PCA
 from mercer.errors import DataError
 from mercer.feature_selection import VarianceThreshold
 from mercer.linear_model import LogisticRegression, Ridge
@@ -87,6 +89,20 @@ def test_texts_are_targets_and_a_table_of_texts_goes_before_a_scaler(tmp_path):
         assert (outside.predict(tmp_path / "rows.csv") == inside.predict(frame)).mean() > 0.99
 
 
+def test_a_pipeline_holds_a_few_blocks_of_a_file(tmp_path):
+    rows = np.random.default_rng(2).normal(size=(60_000, 40))
+    np.save(tmp_path / "rows.npy", rows)
+    np.save(tmp_path / "targets.npy", rows[:, 0])
+    steps = (StandardScaler(n_jobs=1), MinMaxScaler(n_jobs=1), VarianceThreshold(n_jobs=1), Ridge(n_jobs=1))
+    peaks = []
+    for _ in range(2):  # the first fit of a process loads modules
+        tracemalloc.start()
+        make_pipeline(*steps).fit(tmp_path / "rows.npy", tmp_path / "targets.npy")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert min(peaks) < rows.nbytes / 2
+
+
 def test_rows_that_can_be_read_once_are_read_once():
     scaler = StandardScaler().fit(ROWS)
     later = scaler.transform(block for block in np.array_split(ROWS, 5))
@@ -103,3 +119,12 @@ def test_later_rows_are_checked_when_they_are_read(tmp_path):
     np.save(tmp_path / "rows.npy", np.where(ROWS > 1e6, np.nan, ROWS))
     with pytest.raises(DataError, match=r"Normalizer: Input X contains NaN; it is in column 1, row \d+ of"):
         np.asarray(Normalizer().fit(tmp_path / "rows.npy").transform(tmp_path / "rows.npy"))
+
+
+def test_a_projection_is_a_step_of_such_a_pipeline(tmp_path):
+    labels = np.where(TARGETS > 0, "yes", "no")
+    pandas.DataFrame(ROWS, columns=NAMES).assign(sold=labels).to_parquet(tmp_path / "rows.parquet")
+    inside = make_pipeline(StandardScaler(), PCA(3), LogisticRegression()).fit(ROWS, labels)
+    outside = make_pipeline(StandardScaler(), PCA(3), LogisticRegression()).fit(tmp_path / "rows.parquet", "sold")
+    np.testing.assert_allclose(outside[-1].coef_, inside[-1].coef_, rtol=1e-6)
+    assert outside.score(tmp_path / "rows.parquet", "sold") == pytest.approx(inside.score(ROWS, labels), abs=1e-4)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.blockwise.later import map_later
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
 from mercer._base.opening import open_new_rows
@@ -53,10 +54,13 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Scores.
+            Scores. Of rows in files and streams an object that an estimator takes in their stead: it reads and projects
+            the rows block by block in each pass.
         """
         if (rows := few_rows(self, X)) is not None:
             return self._map_few(rows)
+        if (place := place_of(X)) in ("file", "stream"):
+            return map_later(self, X, place, lambda model: MethodOnBlock.of(model, "_scores"), sparse=self._maps_sparse)
         sparse = "csr" if self._maps_sparse else False
         return open_new_rows(self, X, accept_sparse=sparse).map(MethodOnBlock.of(self, "_scores"))
 

@@ -8,12 +8,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise.column_map import BlockMap
+from mercer._base.blockwise.later import map_later
 from mercer._base.estimator import LimitedEstimator, fitting
 from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
-from mercer._base.opening import check_place, check_source, find_target_names, open_new_rows
+from mercer._base.opening import find_target_names, open_new_rows
 from mercer._base.parameter import Boolean, parameter
-from mercer._base.scikit_learn import copy_without_callbacks
 from mercer._base.validation import few_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
@@ -96,34 +96,11 @@ class BlockTransformer(TransformerMixin, LimitedEstimator):
         if not in_place and (rows := few_rows(self, X)) is not None:
             return self._make_map().on_rows(rows)
         if (place := place_of(X)) in ("file", "stream"):
-            return self._map_later(X, place)
+            options = {"sparse": self._takes_sparse, "gaps": self._takes_gaps, "dtype": self._choose_dtype(None)}
+            return map_later(self, X, place, lambda model: model._make_map(), check=self._check_storage, **options)
         sparse = "csr" if self._takes_sparse else False
         source = open_new_rows(self, X, accept_sparse=sparse, ensure_all_finite=not self._takes_gaps)
         return self._apply(source, self._make_map(), X if in_place else None)
-
-    def _map_later(self, X: Any, place: str) -> Any:
-        """Return rows outside of memory that are transformed when they are read."""
-        check_is_fitted(self)
-        check_place(self, place)
-        from mercer._source.file.mapped_rows import MappedRows
-
-        model = copy_without_callbacks(self)
-        known = vars(self).get("feature_names_in_")
-        return MappedRows(
-            X,
-            place,
-            model._make_map(),
-            columns=None if known is None else [str(name) for name in known],
-            check=model._check_rows,
-            finite=not self._takes_gaps,
-            dtype=self._choose_dtype(None),
-            subject=type(self).__name__,
-        )
-
-    def _check_rows(self, source: Source) -> None:
-        """Raise if the rows of a source are not like those of the fit."""
-        check_source(self, source, {"accept_sparse": self._takes_sparse})
-        self._check_storage(source)
 
     def _apply(self, source: Source, function: BlockMap, given: Any) -> Array:
         """Return the mapped rows of a source; the array `given` is overwritten if the rows are in it."""
