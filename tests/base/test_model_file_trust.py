@@ -14,12 +14,14 @@ from mercer._base.model_file import archive, container, load_plain, save_plain
 from mercer._base.model_file.container import write_container
 from mercer._base.model_file.description import describe_file
 from mercer._solver.restarts import keep_history_of
+from mercer.calibration import CalibratedClassifierCV
 from mercer.cluster import KMeans
 from mercer.decomposition import PCA
 from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
 from mercer.ensemble import HistGradientBoostingRegressor, RandomForestRegressor, StackingRegressor, VotingRegressor
 from mercer.errors import CheckpointError, ModelFileError, ParameterError
 from mercer.linear_model import LogisticRegression, Ridge
+from mercer.naive_bayes import GaussianNB
 from mercer.watch import Checkpoint, TimeLimit
 from tools.fuzzing import cost
 from tools.fuzzing.files.forgery import Original
@@ -295,3 +297,13 @@ def test_trees_of_a_checkpoint_split_columns_that_the_rows_have(path):
 def test_the_history_of_a_checkpoint_of_restarts_has_their_column():
     with pytest.raises(CheckpointError, match="must have the column 'restart'"):
         keep_history_of(0, {"step": np.arange(3), "objective": np.zeros(3)})
+
+
+def test_a_calibrated_classifier_has_a_calibrator_for_each_score(path):
+    model = CalibratedClassifierCV(GaussianNB(), cv=2).fit(np.repeat(X, 2, axis=0), np.repeat([0, 1, 2, 2, 1, 0], 2))
+    mercer.save(model, path)
+    mercer.load(path)
+    member = model.calibrated_classifiers_[0]
+    model.calibrated_classifiers_[0] = replace(member, calibrators=list(member.calibrators)[1:])
+    with pytest.raises(ModelFileError, match="calibrators must be 3, one for each score; this model has 2"):
+        copy.deepcopy(model)

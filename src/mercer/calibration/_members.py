@@ -11,7 +11,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate
 from mercer._stored import Stored, choice, floats, labels, members, part
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 from mercer.isotonic import IsotonicRegression
 
 _GRADIENT = (
@@ -71,6 +71,16 @@ class CalibratedClassifier:
         "method": choice("sigmoid", "isotonic", "temperature"),
         "certificate": part("Certificate"),
     }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError unless there is a calibrator for each column of scores."""
+        known = len(getattr(self.estimator, "classes_", ()))
+        wanted = 1 if self.method == "temperature" or len(self.classes) == 2 else known
+        if len(self.calibrators) != wanted:
+            raise ModelFileError(
+                f"CalibratedClassifier.calibrators must be {wanted}, one for each score; the file has "
+                f"{len(self.calibrators)}."
+            )
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, of shape (n_rows, n_classes)."""
