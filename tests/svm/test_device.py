@@ -186,6 +186,41 @@ def test_rows_laid_out_for_a_gpu_have_the_values_of_the_kernel(kernel):
     np.testing.assert_allclose(kernel.profile(Prepared(X)).of(np, distances), kernel(X, X), atol=1e-6)
 
 
+def lay_out(kernel, X):
+    """Return the points of rows that values depend on by their distances, (columns, rows), in float32."""
+    there = torch.asarray(X.astype(np.float32))
+    return CudaSums(kernel, there, namespace_of(there)).lay(there).entries.numpy()[:, : len(X)].astype(np.float32)
+
+
+def bound_rounding(kernel, X):
+    """Return what float32 may add to a value: rounding of the value, and what rounding of a squared distance does.
+
+    |x|^2 + |y|^2 - 2 x . y has sums of m terms. Each addition is off by at most half of eps of |x|^2, with a deviation
+    of 1 / sqrt(3) of that, and 6 m of them weigh one: six deviations of all are 3 eps sqrt(2 m) max |x|^2. Values fall
+    most steeply with the squared distance at zero: the bound is their fall from there. For Matern 0.5 that is a root.
+    """
+    points = lay_out(kernel, X).astype(float)
+    m, largest = np.count_nonzero(points.any(axis=1)), np.square(points).sum(axis=0).max()
+    off = 3 * np.finfo(np.float32).eps * np.sqrt(2 * (m + 2)) * largest
+    highest, fallen = kernel.profile(Prepared(X)).of(np, np.array([[0.0, off]]))[0]
+    return 3e-6 * highest + (highest - fallen)
+
+
+@pytest.mark.parametrize("d", [1, 2, 16, 17, 50, 131])
+@pytest.mark.parametrize("kernel", [one for one in RADIAL if np.ndim(getattr(one, "length_scale", 1.0)) == 0], ids=str)
+def test_values_of_distances_in_float32_are_within_their_rounding(kernel, d):
+    X = np.random.default_rng(0).normal(size=(200, d)) / np.sqrt(d)
+    squares, products = np.zeros(200, np.float32), np.zeros((200, 200), np.float32)
+    for column in lay_out(kernel, X):  # one after another, as threads of a GPU add them
+        squares += column * column
+        products += column[:, None] * column
+    distances = np.maximum(squares[:, None] + squares - 2 * products, 0)
+    found = kernel.profile(Prepared(X)).of(np, distances)
+    # Rows themselves are rounded to float32, which moves their distances.
+    near = X.astype(np.float32).astype(float)
+    assert np.abs(found - kernel(near, near)).max() <= bound_rounding(kernel, X)
+
+
 @needs_gpu
 @pytest.mark.parametrize("d", [1, 2, 16, 17, 50, 131])
 @pytest.mark.parametrize("kernel", [one for one in RADIAL if np.ndim(getattr(one, "length_scale", 1.0)) == 0], ids=str)
@@ -198,10 +233,7 @@ def test_sums_on_a_gpu_are_those_of_the_values(kernel, d):
         rows, weights = random.choice(3001, count, replace=False), random.normal(size=count)
         expected = weights @ kernel(X[rows], X[others])
         found = sums.of(rows, weights, others).cpu().numpy()
-        # The root of a distance that float32 cannot tell from zero is some thousandths of the length of rows.
-        near = 0.0 if getattr(kernel, "nu", 2.5) > 0.5 else np.abs(weights).max() * 1e-3 * np.abs(X).max()
-        largest = float(kernel.diagonal(X[:1])[0])
-        np.testing.assert_allclose(found, expected, atol=3e-6 * largest * np.abs(weights).sum() + near)
+        np.testing.assert_allclose(found, expected, atol=bound_rounding(kernel, X) * np.abs(weights).sum())
 
 
 @needs_gpu

@@ -165,7 +165,7 @@ def irls(
         # Rows with zero loss have no curvature, so the fit ends once J is within tolerance of zero.
         rests = not problem.has_gap and problem.rests(state.objective, survey)
         if (done and certificate.satisfied) or rests or over or state.n_steps >= max_iter:
-            state = yield from _with_zeros(problem, state, survey)
+            state = yield from _with_zeros(problem, state, certificate, survey)
             certificate = problem.certify(state.objective, state.bound, certificate.value, survey)
             return Solution(state, certificate.satisfied, certificate)
         # The minimum for this barrier is found: lower it and go on from there.
@@ -253,8 +253,12 @@ def _search(
     return None
 
 
-def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> Generator[Any, Any, IrlsState]:
-    """Set to zero the coefficients that the barrier kept away from it, unless J rises by more than a tenth of `tol`."""
+def _with_zeros(
+    problem: CompositeProblem, state: IrlsState, certificate: Certificate, survey: Survey
+) -> Generator[Any, Any, IrlsState]:
+    """Set to zero the coefficients that the barrier kept away from it, unless J rises by more than a tenth of `tol`, or
+    the certificate no longer holds.
+    """
     net = problem.net
     if state.barrier == 0 or not net.has_l1:
         return state
@@ -265,6 +269,8 @@ def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> 
     rounded = state.current.copy()
     rounded[:, :-1][strict] = 0.0
     trial = yield from problem.evaluate(rounded, state.barrier)
-    if trial.objective <= state.objective + 0.1 * problem.tol * survey.unit:
+    after = problem.certify(trial.objective, state.bound, certificate.value, survey)
+    small = trial.objective <= state.objective + 0.1 * problem.tol * survey.unit
+    if small and (after.satisfied or not certificate.satisfied):
         return replace(state, parameters=rounded, objective=trial.objective)
     return state

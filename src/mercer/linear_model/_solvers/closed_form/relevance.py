@@ -69,7 +69,7 @@ def maximise_relevance(
     moments = yield Moments(centre)
     d = len(moments.mean)
     if start is None:
-        # As in scikit-learn: the precision of the targets themselves, and eps for constant ones.
+        # The precision of the targets themselves, about zero where there is no intercept, and eps for constant ones.
         alpha = 1.0 / (float(moments.y_scatter[0]) / moments.weight + np.finfo(np.float64).eps)
         precisions, kept, scores = np.ones(d), np.ones(d, dtype=bool), np.empty(0)
     else:
