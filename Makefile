@@ -96,6 +96,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.linear_model.tests.test_least_angle \
 	sklearn.linear_model.tests.test_omp \
 	sklearn.linear_model.tests.test_quantile \
+	sklearn.linear_model.tests.test_ransac \
 	sklearn.linear_model.tests.test_sgd \
 	sklearn.linear_model.tests.test_perceptron \
 	sklearn.ensemble.tests.test_weight_boosting \

@@ -24,6 +24,8 @@ with sklearn.config_context(enable_metadata_routing=True):
         for name, member in (("plain", LinearRegression()), ("ridge", Ridge()), ("strong", Ridge(alpha=100.0)))
     ]
 
+    _CONSENSUS = LinearRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+
 # Settings of classifiers that the laws try with two classes, since two take another way than three.
 TWO_CLASSES = {
     "LogisticRegression": [{"solver": "lbfgs"}],
@@ -100,6 +102,7 @@ SETTINGS = {
     "PLSCanonical": [{"n_components": 1}, {"n_components": 1, "algorithm": "svd"}],
     "PLSRegression": [{}],
     "KernelCCA": [{"n_components": 1, "gamma": 0.01, "y_kernel": "linear"}],
+    "RANSACRegressor": [{"estimator": _CONSENSUS, "min_samples": 7, "residual_threshold": 8.0}],
     "GraphicalLasso": [{"alpha": 0.5, "tol": 1e-6}],
     "GraphicalLassoCV": [{"alphas": 3, "n_refinements": 2, "cv": 3, "tol": 1e-6}],
     "CalibratedClassifierCV": [

@@ -48,7 +48,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV"),
         *("LarsCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV"),
-        *("Perceptron", "PoissonRegressor", "QuantileRegressor", "Ridge", "RidgeCV", "RidgeClassifier"),
+        *("Perceptron", "PoissonRegressor", "QuantileRegressor", "RANSACRegressor", "Ridge", "RidgeCV"),
+        *("RidgeClassifier",),
         *("RidgeClassifierCV", "SGDClassifier", "SGDRegressor", "TweedieRegressor", "enet_path", "lars_path"),
         *("lars_path_gram", "lasso_path", "orthogonal_mp", "orthogonal_mp_gram"),
     ),
@@ -73,6 +74,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 DIFFERENCES: dict[str, str] = {
+    "test_ransac::test_ransac_no_valid_*": "reads attributes of a fit that failed; the error has the counts",
+    "test_ransac::test_ransac_exceed_max_skips": "reads attributes of a fit that failed; the error has the counts",
+    "test_ransac::test_ransac_default_residual_threshold": "other draws find a larger consensus, 266 rows for 240",
+    "test_ransac::test_ransac_fit_sample_weight": "other draws find a larger consensus, 266 rows for 240",
     "test_calibration::test_temperature_scaling[[]*": "expects calibrators to be estimators; mercer's are records",
     "test_isotonic::test_assert_raises_exceptions": "expects other words of an error about weights",
     "test_isotonic::test_isotonic_regression_oob_raise": "expects SciPy's words of an error; mercer's names the range",

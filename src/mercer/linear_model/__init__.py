@@ -5,6 +5,7 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_consensus": ("RANSACRegressor",),
         "_generalized": ("GeneralizedLinearEstimator",),
         "_greedy.lars": ("Lars", "LassoLars"),
         "_greedy.lars_cv": ("LarsCV", "LassoLarsCV"),

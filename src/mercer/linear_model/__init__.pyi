@@ -1,4 +1,5 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.linear_model.
+from mercer.linear_model._consensus import RANSACRegressor as RANSACRegressor
 from mercer.linear_model._generalized import GeneralizedLinearEstimator as GeneralizedLinearEstimator
 from mercer.linear_model._greedy.lars import Lars as Lars
 from mercer.linear_model._greedy.lars import LassoLars as LassoLars
@@ -53,7 +54,6 @@ from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
 from sklearn.linear_model import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressiveRegressor
-from sklearn.linear_model import RANSACRegressor as RANSACRegressor
 from sklearn.linear_model import SGDOneClassSVM as SGDOneClassSVM
 from sklearn.linear_model import TheilSenRegressor as TheilSenRegressor
 from sklearn.linear_model import ridge_regression as ridge_regression
