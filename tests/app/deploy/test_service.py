@@ -120,7 +120,9 @@ def test_wrong_requests_are_refused_and_the_service_goes_on(address, path, conte
     assert _ask(address, "GET", "/health")[0] == 200
 
 
-@pytest.mark.parametrize("day", ["20:24-05-06", "20:24", "2024-05-06T00:00:00+99:00", "now", "2024-W60-1"])
+@pytest.mark.parametrize(
+    "day", ["20:24-05-06", "20:24", "4-05-06", "2025-06", "2024-05-06T00:00:00+99:00", "now", "2024-W60-1"]
+)
 def test_texts_that_are_no_dates_are_refused_beside_one_that_is(address, day):
     rows = [{"heat": 1, "load": 1, "site": "x", "day": one} for one in ("2024-05-06", day)]
     status, answer = _ask(address, "POST", "/predict", {"rows": rows})

@@ -250,14 +250,18 @@ class Typing:
         elif not form and (best is None or best_share < (_SOME if given else _MOSTLY)):
             self.forms.pop(name, None)
             return None
-        if ties:
-            example = f"{quote(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
+        # The first value that is a date; a given format may fit none.
+        first = int(best.notna().to_numpy().argmax())
+        if not best.notna().any():
+            pass
+        elif ties:
+            example = f"{quote(values[first])} was read as {best.iloc[first].day} {best.iloc[first]:%B %Y}"
             text = f"The dates can be read with the day or the month first; {example}."
             other = "the month first" if self.day_first else "give --day-first to read the day first"
             cure = f"write dates as year-month-day, or leave out --day-first to read {other}"
             self.notices.append(Notice("warning", name, text, cure if self.day_first else other))
         elif "%y" in self.forms.get(name, ""):
-            text = f"The years have two digits: {quote(values[0])} is read as {best.iloc[0]:%Y-%m-%d}."
+            text = f"The years have two digits: {quote(values[first])} is read as {best.iloc[first]:%Y-%m-%d}."
             self.notices.append(Notice("note", name, text, f"give --category {name} if these are no dates"))
         self._say_out_of_range(name, values[best.isna().to_numpy()], int(counts[best.isna().to_numpy()].sum()))
         return self._drop_far_dates(name, best).to_numpy()
