@@ -51,6 +51,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.cluster.tests.test_bisect_k_means \
 	sklearn.cluster.tests.test_spectral \
 	sklearn.cluster.tests.test_mean_shift \
+	sklearn.cluster.tests.test_optics \
 	sklearn.cluster.tests.test_dbscan \
 	sklearn.cluster.tests.test_hdbscan \
 	sklearn.cluster.tests.test_hierarchical \

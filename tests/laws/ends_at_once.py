@@ -16,7 +16,7 @@ CLASSES = (
     "LassoLarsCV", "LedoitWolf", "LinearDiscriminantAnalysis", "LinearRegression", "LocalOutlierFactor",
     "LocallyLinearEmbedding", "MahalanobisOutlier", "MaxAbsScaler", "MinMaxScaler", "MissingIndicator",
     "ModelAveragingClassifier", "ModelAveragingRegressor", "MultinomialNB", "MultiwayTreeClassifier",
-    "NearestCentroid", "NearestNeighbors", "Normalizer", "NuSVC", "NuSVR", "Nystroem", "OAS", "OneClassSVM",
+    "NearestCentroid", "NearestNeighbors", "Normalizer", "NuSVC", "NuSVR", "Nystroem", "OAS", "OPTICS", "OneClassSVM",
     "OrthogonalMatchingPursuitCV", "OrthogonalRandomFeatures", "PLSCanonical", "PLSRegression", "PLSSVD",
     "PolynomialBasis", "ProbabilisticPCA", "QuadraticDiscriminantAnalysis", "QuantileRegressor",
     "QuantileTransformer", "RBFNetworkClassifier", "RBFNetworkRegressor", "RBFSampler", "RadialBasis",

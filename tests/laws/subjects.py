@@ -96,7 +96,7 @@ class Subject:
     @property
     def most_rows(self) -> int:
         """How many rows a fit to them may take without taking minutes: few where every pair of rows is looked at."""
-        if self.name in ("DENCLUE", "HDBSCAN", "LocalOutlierFactor", "MeanShift") or "Neighbors" in self.name:
+        if self.name in ("DENCLUE", "HDBSCAN", "LocalOutlierFactor", "MeanShift", "OPTICS") or "Neighbors" in self.name:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
         if self.settings.get("multi_class") == "joint":

@@ -7,7 +7,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "calibration": ("CalibratedClassifierCV",),
     "cluster": (
         *("AgglomerativeClustering", "BisectingKMeans", "DBSCAN", "HDBSCAN", "KMeans", "MeanShift"),
-        *("MiniBatchKMeans", "SpectralClustering", "dbscan", "estimate_bandwidth", "get_bin_seeds", "k_means"),
+        *("MiniBatchKMeans", "OPTICS", "SpectralClustering", "cluster_optics_dbscan", "cluster_optics_xi"),
+        *("compute_optics_graph", "dbscan", "estimate_bandwidth", "get_bin_seeds", "k_means"),
         *("kmeans_plusplus", "mean_shift", "spectral_clustering"),
     ),
     "covariance": (

@@ -16,6 +16,8 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_density.hdbscan": ("HDBSCAN",),
         "_density.k_distances": ("k_distances", "suggest_eps"),
         "_density.mean_shift": ("MeanShift", "estimate_bandwidth", "get_bin_seeds", "mean_shift"),
+        "_density.optics": ("OPTICS", "compute_optics_graph"),
+        "_density.optics_valleys": ("cluster_optics_dbscan", "cluster_optics_xi"),
         "_functions": ("k_means", "kmeans_plusplus"),
         "_hierarchy.agglomerative": ("AgglomerativeClustering",),
         "_hierarchy.linkage": ("cut_linkage", "linkage"),

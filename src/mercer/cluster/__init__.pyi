@@ -15,6 +15,10 @@ from mercer.cluster._density.mean_shift import MeanShift as MeanShift
 from mercer.cluster._density.mean_shift import estimate_bandwidth as estimate_bandwidth
 from mercer.cluster._density.mean_shift import get_bin_seeds as get_bin_seeds
 from mercer.cluster._density.mean_shift import mean_shift as mean_shift
+from mercer.cluster._density.optics import OPTICS as OPTICS
+from mercer.cluster._density.optics import compute_optics_graph as compute_optics_graph
+from mercer.cluster._density.optics_valleys import cluster_optics_dbscan as cluster_optics_dbscan
+from mercer.cluster._density.optics_valleys import cluster_optics_xi as cluster_optics_xi
 from mercer.cluster._functions import k_means as k_means
 from mercer.cluster._functions import kmeans_plusplus as kmeans_plusplus
 from mercer.cluster._hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
@@ -32,12 +36,8 @@ from mercer.cluster._spectral import spectral_clustering as spectral_clustering
 from sklearn.cluster import AffinityPropagation as AffinityPropagation
 from sklearn.cluster import Birch as Birch
 from sklearn.cluster import FeatureAgglomeration as FeatureAgglomeration
-from sklearn.cluster import OPTICS as OPTICS
 from sklearn.cluster import SpectralBiclustering as SpectralBiclustering
 from sklearn.cluster import SpectralCoclustering as SpectralCoclustering
 from sklearn.cluster import affinity_propagation as affinity_propagation
-from sklearn.cluster import cluster_optics_dbscan as cluster_optics_dbscan
-from sklearn.cluster import cluster_optics_xi as cluster_optics_xi
-from sklearn.cluster import compute_optics_graph as compute_optics_graph
 from sklearn.cluster import linkage_tree as linkage_tree
 from sklearn.cluster import ward_tree as ward_tree
