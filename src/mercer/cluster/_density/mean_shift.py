@@ -383,7 +383,7 @@ def estimate_bandwidth(
         farthest[tile] = np.partition(cdist(X[tile], X), k - 1, axis=1)[:, k - 1]
 
     run_numbered(measure, -(-len(X) // _TILE), n_threads(n_jobs))
-    return np.mean(farthest)
+    return np.float64(farthest.mean())
 
 
 def get_bin_seeds(X: Any, bin_size: float, min_bin_freq: int = 1) -> Array:
