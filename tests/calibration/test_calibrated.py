@@ -182,5 +182,5 @@ def test_what_cannot_be_calibrated_is_refused():
         CalibratedClassifierCV(GaussianNB(), cv=40).fit(X, y)
     with pytest.raises(ValueError, match="each row must be in one test part"):
         CalibratedClassifierCV(GaussianNB(), cv=[(np.arange(60), np.arange(60))] * 2, ensemble=False).fit(X, y)
-    with pytest.warns(UserWarning, match="sample weights will only be used for the calibration itself"):
+    with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
         CalibratedClassifierCV(sklearn.neighbors.KNeighborsClassifier(), cv=2).fit(X, y, sample_weight=np.ones(60))

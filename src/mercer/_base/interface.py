@@ -19,7 +19,6 @@ __all__ = [
     "OneToOneFeatureMixin",
     "OutlierMixin",
     "RegressorMixin",
-    "SelectorMixin",
     "TransformerMixin",
 ]
 
@@ -64,8 +63,6 @@ if MYPY:
 
     class RegressorMixin(_Open): ...
 
-    class SelectorMixin(_Open): ...
-
     class TransformerMixin(_Open): ...
 
 else:
@@ -83,4 +80,3 @@ else:
         TransformerMixin,
     )
     from sklearn.callback import CallbackSupportMixin
-    from sklearn.feature_selection import SelectorMixin

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise import BlockMap, BlockTransformer, refuse_infinite
-from mercer._base.interface import SelectorMixin
 from mercer._base.parameter import Real, parameter
 from mercer._source import Source
 from mercer._statistic.column_moments import ColumnMoments

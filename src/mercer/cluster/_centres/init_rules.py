@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from mercer._solver.centres.first_centres import around_the_mean, in_the_box, plus_plus, random_rows
@@ -48,6 +49,8 @@ def read_centres(estimator: Any, source: Source) -> Array:
 
 def _check_centres(estimator: Any, source: Source, centres: Any, k: int) -> Array:
     name = type(estimator).__name__
+    if issparse(centres):
+        centres = centres.toarray()
     if callable(estimator.init) and getattr(np.asarray(centres), "dtype", np.dtype(object)).kind not in "biuf":
         raise DataError(f"{name}: init must return numbers, a row for each centre; got {type(centres).__name__}.")
     centres = check_array(
