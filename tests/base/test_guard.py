@@ -8,11 +8,11 @@ import pandas
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from mercer._base.guard import NOTED, are_ordinary
+from mercer._base.guard import NOTED, FitGuard, are_ordinary
 from mercer.cluster import KMeans, linkage
 from mercer.errors import DataError, DataTypeError, MemoryForecastError
 from mercer.hmm import GaussianHMM
-from mercer.linear_model import BayesianRidge, LogisticRegressionCV, Ridge
+from mercer.linear_model import BayesianRidge, LinearRegression, LogisticRegressionCV, Ridge
 from mercer.naive_bayes import GaussianNB
 from mercer.tree import DecisionTreeRegressor
 
@@ -144,6 +144,30 @@ def test_fits_and_answers_that_overflow_are_refused():
     with pytest.raises(DataError, match=r"Ridge: the answer overflows: X holds values as large as 1e\+308"):
         model.predict(np.full((1, 3), 1e308))
     assert np.isfinite(model.predict(X)).all()
+    assert not NOTED.extreme
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_nan_that_says_that_nothing_is_known_is_no_overflow(scale):
+    """Rows no more than unknowns: nothing is left to tell the noise, in whatever units the columns are."""
+    random = np.random.default_rng(0)
+    X, y = scale * random.normal(size=(4, 6)), random.normal(size=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LinearRegression().fit(X, y)
+    assert np.isnan(model.residual_variance_)
+    np.testing.assert_allclose(model.predict(X), y)
+
+
+def test_a_fit_inside_another_is_judged_by_its_own_rows():
+    """A thread of the pool may hold the note of an earlier fit when it begins the next."""
+    X, y = np.eye(3), np.arange(3.0)
+    outer, inner = (FitGuard(LinearRegression(), LinearRegression.fit, (X, y), {}) for _ in range(2))
+    with outer:
+        NOTED.extreme = True
+        with inner:
+            assert not NOTED.extreme
+        assert NOTED.extreme
     assert not NOTED.extreme
 
 

@@ -35,6 +35,8 @@ _LOGARITHMS = ("decision_function", "score_samples")
 # Rows that are asked about: enough for every column to have values of both signs.
 _SAMPLE_ROWS = 4
 # Parameters beyond these sizes may overflow where they meet the rows, also in native code, which counts nothing.
+# NaN in these says that nothing is known: no rows are left to tell the noise, or a closed form has no gap.
+_UNKNOWN = ("residual_variance_", "dual_gap_")
 _SMALL = 1e-30
 _LARGE = 1e30
 # What operations say that overflow, divide by zero, or find no decomposition.
@@ -135,17 +137,20 @@ class FitGuard:
     warnings inside the fit point at the user's line.
     """
 
-    __slots__ = ("_call", "_errstate", "_met", "_token")
+    __slots__ = ("_before", "_call", "_errstate", "_met", "_token")
 
     def __init__(self, estimator: Any, fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._call = estimator, fit, args, kwargs
         self._token: Token[dict[str, int] | None] | None = None
         self._errstate: np.errstate | None = None
+        self._before = False
 
     def __enter__(self) -> None:
+        # Each fit notes its own inputs: in a thread of the pool the note may be that of an earlier fit.
+        self._before, NOTED.extreme = NOTED.extreme, False
         if _MET.get() is None:
+            self._before = False
             self._met: dict[str, int] = {}
-            NOTED.extreme = False
             self._errstate = np.errstate(over="call", divide="call", invalid="call", call=self._count)
             self._errstate.__enter__()
             self._token = _MET.set(self._met)
@@ -174,6 +179,8 @@ class FitGuard:
                 pass
             self._token = None
             NOTED.extreme = False
+        elif self._before:
+            NOTED.extreme = True
         return outermost
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
@@ -251,7 +258,7 @@ def find_extreme_parameters(estimator: Any) -> list[str]:
 def _find_infinite_number(estimator: Any) -> str | None:
     """Return the name of a fitted attribute that is NaN, or infinite where that is wrong; None if there is none."""
     for name, value in vars(estimator).items():
-        if not name.endswith("_") or name.startswith("_"):
+        if not name.endswith("_") or name.startswith("_") or name in _UNKNOWN:
             continue
         numbers = value if isinstance(value, np.ndarray | float) else None
         if numbers is None or np.asarray(numbers).dtype.kind != "f":
