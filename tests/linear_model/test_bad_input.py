@@ -21,6 +21,8 @@ SETTINGS = {
     "Lasso": [{"alpha": 0.01}],
     "ElasticNet": [{"alpha": 0.01}],
     "QuantileRegressor": [{"alpha": 0.01}],
+    "MultiTaskLasso": [{"alpha": 0.01}],
+    "MultiTaskElasticNet": [{"alpha": 0.01}],
     "LassoLars": [{"alpha": 0.01}],
     "OrthogonalMatchingPursuit": [{"n_nonzero_coefs": 4}],
     "GammaRegressor": [{"alpha": 1e-3}],
@@ -54,9 +56,11 @@ MODELS = list(list_models())
 # perceptron never settles.
 STOCHASTIC = ("Perceptron", "SGDClassifier", "SGDRegressor")
 # An l1 penalty has a scale of its own: targets far below it are not worth a coefficient.
-SCALED = ("Lasso", "ElasticNet", "LassoLars")
+SCALED = ("Lasso", "ElasticNet", "LassoLars", "MultiTaskLasso", "MultiTaskElasticNet")
 # Models of counts and amounts: their targets are positive, and powers of e.
 POSITIVE = ("GammaRegressor", "PoissonRegressor")
+# Targets of theirs are a table.
+SEVERAL = ("MultiTaskLasso", "MultiTaskElasticNet", "MultiTaskLassoCV", "MultiTaskElasticNetCV")
 REGRESSORS = [model for model in MODELS if not is_classifier(model)]
 CLASSIFIERS = [model for model in MODELS if is_classifier(model)]
 
@@ -68,6 +72,8 @@ def data(model, n=60, d=4):
     y = X @ np.arange(1.0, d + 1) + noise
     if type(model).__name__ in POSITIVE:
         return X, np.exp(0.3 * y)
+    if type(model).__name__ in SEVERAL:
+        return X, np.column_stack([y, noise[::-1] - X @ np.ones(d) * 3.0])
     return X, (X[:, 0] + 0.5 * noise > 0).astype(int) if is_classifier(model) else y
 
 
@@ -77,8 +83,9 @@ def fit(model, X, y, *args):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(X, y, *args)
-    assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.intercept_).all()
+    line = getattr(model, "estimator_", model)
+    assert np.isfinite(line.coef_).all()
+    assert np.isfinite(line.intercept_).all()
     return model, " ".join(str(one.message) for one in said)
 
 
@@ -114,22 +121,30 @@ def test_more_columns_than_rows_are_fitted(model):
     y = (X[:, 0] > 0).astype(int) if is_classifier(model) else 5 * X[:, 0] + 0.1 * random.normal(size=20)
     if type(model).__name__ in POSITIVE:
         y = np.exp(0.5 * y)
+    if type(model).__name__ in SEVERAL:
+        y = np.column_stack([y, -y])
     if type(model).__name__ == "LassoLarsIC":
         with pytest.raises(DataError, match="the residuals of least squares then say nothing of the noise"):
             fit(model, X, y)
         model = clone(model).set_params(noise_variance=0.01)
+    if type(model).__name__ == "RANSACRegressor":
+        # A trial of as many rows as determine least squares is one of more rows than there are.
+        with pytest.raises(DataError, match=r"n_samples = 20; got 51. Lower it, or give more rows"):
+            fit(model, X, y)
+        model = clone(model).set_params(min_samples=20)
     assert fit(model, X, y)[0].score(X, y) > 0.8
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=repr)
 def test_one_target_value_is_predicted_exactly_and_certified(model):
     X, _ = data(model)
-    fitted, said = fit(model, X, np.full(len(X), 3.0))
+    y = np.full((len(X), 2) if type(model).__name__ in SEVERAL else len(X), 3.0)
+    fitted, said = fit(model, X, y)
     if type(model).__name__ == "ARDRegression":
         # Nothing is left to tell the precisions, and it says so.
         assert "not converged" in said
     exact = 0.3 if type(model).__name__ in STOCHASTIC else 1e-6
-    assert fitted.predict(X) == pytest.approx(np.full(len(X), 3.0), abs=exact)
+    assert fitted.predict(X) == pytest.approx(y, abs=exact)
     assert fitted.converged_ or said == "" or type(model).__name__ == "ARDRegression"
 
 
@@ -180,7 +195,7 @@ def test_extreme_scales_of_targets_give_a_sound_model_or_a_warning(model, scale)
     name = type(model).__name__
     if scale < 1 and name in SCALED:
         np.testing.assert_array_equal(fitted.coef_, 0.0)
-    elif scale > 1 and name == "ElasticNetCV":
+    elif scale > 1 and name in ("ElasticNetCV", "MultiTaskElasticNetCV"):
         # Penalties in proportion to the targets: their quadratic part then outweighs any rows.
         assert fitted.score(X, scale * y) >= 0.0
     elif scale < 1 or not robust:

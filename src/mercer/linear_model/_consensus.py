@@ -253,7 +253,8 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Limi
         rows = check_member_rows(self, self.estimator_, X, finite=False)
         return self.estimator_.predict(rows, **self._route("predict", params))
 
-    def score(self, X: Any, y: Any, **params: Any) -> float:
+    # Weights are metadata as well: they come by name, as in scikit-learn.
+    def score(self, X: Any, y: Any, **params: Any) -> float:  # type: ignore[override]
         """Return the score of the estimator.
 
         Parameters

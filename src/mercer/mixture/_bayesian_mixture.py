@@ -85,7 +85,7 @@ class BayesianGaussianMixture(FittedComponents):
     >>> X = np.array([[1, 2], [1, 4], [1, 0], [4, 2], [12, 4], [10, 7]])
     >>> model = BayesianGaussianMixture(n_components=2, random_state=42).fit(X)
     >>> sorted(model.means_[:, 0].round(1).tolist())
-    [2.5, 8.4]
+    [2.5, 8.5]
     """
 
     weight_concentration_prior_type: str = parameter(

@@ -363,7 +363,7 @@ def estimate_bandwidth(
     >>> from mercer.cluster import estimate_bandwidth
     >>> X = [[1, 1], [2, 1], [1, 0], [4, 7], [3, 5], [3, 6]]
     >>> round(float(estimate_bandwidth(X, quantile=0.5)), 2)
-    1.61
+    1.62
     """
     rules = {
         "quantile": Real(0, 1),

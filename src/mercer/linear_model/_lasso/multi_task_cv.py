@@ -107,7 +107,7 @@ class MultiTaskLassoCV(MultiTaskElasticNetCV):
     >>> X, Y = make_regression(n_targets=2, n_informative=4, n_features=9, noise=4, random_state=0)
     >>> model = MultiTaskLassoCV(cv=5).fit(X, Y)
     >>> round(model.score(X, Y), 3), int(model.coef_.any(axis=0).sum())
-    (0.999, 8)
+    (0.999, 7)
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
