@@ -183,7 +183,7 @@ def test_a_number_of_waves_beyond_memory_is_a_sentence(tmp_path):
     original, path = Original(FourierBasis().fit(X)), tmp_path / "model.mercer"
     original.header["model"]["params"]["n_frequencies"] = 2**40
     write_container(path, original.header, original.arrays)
-    with pytest.raises(MemoryForecastError, match="FourierBasis: names of"):
+    with pytest.raises(MemoryForecastError, match=r"FourierBasis: .* values of a row .*lower n_frequencies"):
         mercer.load(path).transform(X)
 
 

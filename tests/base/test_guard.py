@@ -1,5 +1,6 @@
 """Guards against hostile inputs: each kind of raw error is a sentence, answers are finite, and a fit warns once."""
 
+import re
 import warnings
 from decimal import Decimal
 
@@ -7,12 +8,14 @@ import numpy as np
 import pandas
 import pytest
 from scipy.sparse import coo_array, csr_array
+from sklearn.exceptions import ConvergenceWarning
 
+import mercer
 from mercer._base.guard import NOTED, FitGuard, are_ordinary
 from mercer.cluster import KMeans, linkage
 from mercer.errors import DataError, DataTypeError, MemoryForecastError
 from mercer.hmm import GaussianHMM
-from mercer.linear_model import BayesianRidge, LinearRegression, LogisticRegressionCV, Ridge
+from mercer.linear_model import BayesianRidge, LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge
 from mercer.naive_bayes import GaussianNB
 from mercer.tree import DecisionTreeRegressor
 
@@ -126,6 +129,26 @@ def test_rows_beyond_memory_are_a_sentence():
         KMeans(2).fit(np.broadcast_to(np.float32(1.5), (3, 10**13)))
     with pytest.raises(DataError, match="a sparse matrix may have 2147483647 columns; got 1099511627776"):
         Ridge().fit(csr_array((30, 2**40)), y)
+
+
+def test_a_row_that_is_shown_many_times_is_not_copied_beyond_the_limit():
+    # A system may promise memory that it has not: the limit decides, not an error of the allocation.
+    shown = np.broadcast_to(np.float64(1.5), (2**31, 2))
+    with (
+        mercer.config_context(max_memory=2**30),
+        pytest.raises(MemoryForecastError, match="Ridge: a table of 2147483648 rows and 2 columns needs more memory"),
+    ):
+        Ridge().fit(shown, y)
+
+
+def test_one_warning_names_the_units_and_what_the_arithmetic_met():
+    odd = X.copy()
+    odd[3, 0] = -1e300
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LogisticRegression().fit(odd, y > 0)
+    (said,) = (str(one.message) for one in caught if not issubclass(one.category, ConvergenceWarning))
+    assert re.search(r"arithmetic of the fit met .*overflow.* times in all, and column 0 spreads over 1e\+300", said)
 
 
 def test_a_fit_warns_once():

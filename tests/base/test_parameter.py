@@ -61,6 +61,12 @@ RULES = {
         [1.1e150, 1e-151, 5e-324, 2**63],
         "a number in [0, inf)",
     ),
+    "penalty": (
+        Real(0, squared=False),
+        [1e-281, 1e281, 0.0, 5e-324, math.inf],
+        [math.nan, -1e-281, 2**63],
+        "a number in [0, inf)",
+    ),
     "finite": (Real(0, closed="left"), [0, 1e9], [math.inf], "a number in [0, inf)"),
     "pair": (
         Pair(),

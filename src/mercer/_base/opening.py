@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.guard import NOTED, describe_extremes, explain_error, is_finite
+from mercer._base.guard import NOTED, OVERFLOWS, describe_extremes, explain_error, is_finite
 from mercer._base.model_placement import check_placement
 from mercer._base.validation import accept_rows, check_rows, check_rows_and_targets, check_weight
 from mercer._source import PLACES, Source, open_place, open_source, place_of
@@ -85,7 +85,7 @@ class _Answers:
             phrases = describe_extremes(X=self._rows)
             because = f": {' and '.join(phrases)}" if phrases else ""
             raise DataError(
-                f"{type(self._estimator).__name__}: the answer overflows{because}. Scale the columns before the fit "
+                f"{type(self._estimator).__name__}: {OVERFLOWS}{because}. Scale the columns before the fit "
                 f"and here, for example with StandardScaler, or drop the rows that hold these values."
             )
 

@@ -241,6 +241,10 @@ class Foreign(Kernel):
     def theta(self) -> Array:
         return self.kernel.theta
 
+    @theta.setter
+    def theta(self, theta: Array) -> None:
+        vars(self).update(vars(self.with_theta(theta)))
+
     @property
     def bounds(self) -> Array:
         return self.kernel.bounds.reshape(-1, 2)

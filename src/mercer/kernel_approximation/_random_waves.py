@@ -111,7 +111,7 @@ class RBFSampler(FeatureMap):
     """
 
     gamma: Any = parameter(
-        Real(0, closed="neither") | Choice("scale"),
+        Real(0, closed="neither", squared=False) | Choice("scale"),
         default=1.0,
         doc=r"Of exp(-gamma \|x - y\|^2), or of exp(-gamma \|x - y\|_1); 'scale' is 1 / (d * variance of all "
         "values).",

@@ -9,6 +9,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows
+from mercer._base.guard import OVERFLOWS
 from mercer._base.linear.classifier import LinearClassifier, label_classes
 from mercer._base.linear.named_penalties import PENALTIES, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
@@ -106,7 +107,7 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
         doc="The penalty, by name or as an object, such as ``GroupL1(groups)`` or ``L1() + 2 * Smoothness()``. "
         "Constraints are not scaled by `alpha`.",
     )
-    alpha: float = parameter(Real(0), default=0.001, doc="Factor of the penalty.")
+    alpha: float = parameter(Real(0, squared=False), default=0.001, doc="Factor of the penalty.")
     fit_intercept: bool = parameter(
         Boolean(), default=True, doc="Whether to fit b, which is never penalised; otherwise it is zero."
     )
@@ -217,7 +218,7 @@ class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimato
         """
         if _classifies(self):
             return super().predict(X)
-        predict = Predicted(self.coef_, self.intercept_, _find_loss(self.loss))
+        predict = Predicted(self.coef_, self.intercept_, _find_loss(self.loss), type(self).__name__)
         if (rows := few_rows(self, X)) is not None:
             return predict.give(rows @ self.coef_ + self.intercept_)
         return open_new_rows(self, X, accept_sparse="csr").map(predict)
@@ -276,10 +277,21 @@ class Predicted:
     coef: Any
     intercept: Any
     loss: Loss
+    subject: str
 
     def __call__(self, block: Block) -> Any:
         return self.give(block.matmul(self.coef) + self.intercept)
 
     def give(self, scores: Any) -> Any:
-        """Return the predictions at scores."""
-        return self.loss.mean(scores, namespace_of(scores), checked=True)
+        """Return the predictions at scores; raise DataError where their exponentials overflow."""
+        xp = namespace_of(scores)
+        if not self.loss.predicts_exponentials:
+            return self.loss.mean(scores, xp, checked=True)
+        with np.errstate(over="ignore"):
+            means = self.loss.mean(scores, xp, checked=True)
+        if not xp.all(xp.isfinite(means)):
+            raise DataError(
+                f"{self.subject}: {OVERFLOWS}: the mean of a row is exp({float(xp.max(scores)):.3g}). Scale the "
+                f"columns before the fit and here, for example with StandardScaler, or drop rows with large values."
+            )
+        return means

@@ -45,7 +45,7 @@ SHARED = {
 class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
     """Base of regressors that minimise a mean half deviance plus an l2 penalty."""
 
-    alpha: float = parameter(Real(0), default=1.0, doc="Strength of the penalty alpha |w|^2 / 2.")
+    alpha: float = parameter(Real(0, squared=False), default=1.0, doc="Strength of the penalty alpha |w|^2 / 2.")
     fit_intercept: bool = parameter(
         Boolean(), default=True, doc="Whether to fit b, which is never penalised; otherwise it is zero."
     )
@@ -119,7 +119,7 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
         y : ndarray of shape (n_samples,)
             Predicted targets.
         """
-        predicted = Predicted(self.coef_, self.intercept_, self._find_loss())
+        predicted = Predicted(self.coef_, self.intercept_, self._find_loss(), type(self).__name__)
         if (rows := few_rows(self, X)) is not None:
             return predicted.give(rows @ self.coef_ + self.intercept_)
         return open_new_rows(self, X, accept_sparse="csr").map(predicted)
@@ -135,7 +135,9 @@ class DevianceRegressor(SingleTarget, LinearRegressor, LimitedEstimator):
         loss = self._find_loss()
         source = self._open_single(X, y, sample_weight, reset=False)
         check_range(self, loss, source)
-        scores = to_numpy(source.map(Predicted(self.coef_, self.intercept_, Squared()))).astype(np.float64)
+        scores = to_numpy(source.map(Predicted(self.coef_, self.intercept_, Squared(), type(self).__name__))).astype(
+            np.float64
+        )
         y = to_numpy(source.y).astype(np.float64)
         weight = None if source.weight is None else to_numpy(source.weight)
         mean = np.full(len(y), loss.link(np.average(y, weights=weight), np))

@@ -1,6 +1,5 @@
 """Multiway decision trees: ID3 and C4.5, with a branch for each category."""
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,7 +82,7 @@ def _mark_columns(estimator: Any, X: Any, columns: list[Array]) -> list[bool]:
         return [bool(mark) for mark in given]
     for name in given:
         index = names.index(name) if isinstance(name, str) and name in names else name
-        if not isinstance(index, Integral) or not -len(columns) <= index < len(columns):
+        if not isinstance(index, int | np.integer) or not -len(columns) <= index < len(columns):
             raise ParameterError(
                 f"{type(estimator).__name__}: categorical_features must name columns of X; got {name!r} for "
                 f"{len(columns)} columns."

@@ -129,3 +129,14 @@ def test_targets_out_of_range_and_powers_without_a_law_are_refused():
         TweedieRegressor(power=0.5).fit(X, y)
     with pytest.raises(ParameterError, match=r"identity link goes with power=0.*Set link='log'"):
         TweedieRegressor(power=1, link="identity").fit(X, y)
+
+
+@pytest.mark.parametrize("make", [PoissonRegressor, GammaRegressor, TweedieRegressor])
+def test_means_that_overflow_are_refused(make):
+    X, y, _ = draw()
+    model = make(**({"power": 1.5} if make is TweedieRegressor else {})).fit(X, y + 1)
+    far = 1e9 * np.sign(model.coef_)
+    for rows in (far[None, :], np.tile(far, (20_000, 1))):
+        with pytest.raises(DataError, match=rf"{make.__name__}: the answer overflows: the mean of a row is exp\("):
+            model.predict(rows)
+    assert np.isfinite(model.predict(-far[None, :])).all()

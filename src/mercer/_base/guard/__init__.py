@@ -4,6 +4,7 @@ from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.fits import FitGuard, is_inside_fit
 from mercer._base.guard.inputs import (
     NOTED,
+    OVERFLOWS,
     are_ordinary,
     check_sparse_rows,
     clean_arguments,
@@ -15,6 +16,7 @@ from mercer._base.guard.inputs import (
 
 __all__ = [
     "NOTED",
+    "OVERFLOWS",
     "FitGuard",
     "are_ordinary",
     "check_sparse_rows",

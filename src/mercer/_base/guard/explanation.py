@@ -3,7 +3,6 @@
 Nothing here runs unless a fit or a prediction has failed.
 """
 
-import math
 from collections import Counter
 from typing import Any, cast
 
@@ -13,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from mercer._base.guard.inputs import describe_extremes
+from mercer._base.guard.inputs import describe_extremes, describe_table_beyond_memory
 from mercer.errors import DataError, DataTypeError, MemoryForecastError, MercerError
 
 # What odd inputs raise: wrong types, arithmetic (also numpy.linalg.LinAlgError, a ValueError), sizes beyond memory.
@@ -56,11 +55,7 @@ def _explain_memory(name: str, X: Any) -> Exception | None:
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple) or len(shape) != 2:
         return None
-    message = (
-        f"{name}: a table of {shape[0]} rows and {shape[1]} columns needs more memory than there is: "
-        f"{8 * math.prod(shape) / 2**30:.3g} GiB as float64. Give fewer rows or columns, or rows in blocks of a file."
-    )
-    return MemoryForecastError(message)
+    return MemoryForecastError(describe_table_beyond_memory(name, shape))
 
 
 def _cure(phrases: list[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._base.guard.explanation import explain_error
-from mercer._base.guard.inputs import NOTED, describe_extremes, is_finite
+from mercer._base.guard.inputs import NOTED, OVERFLOWS, describe_extremes, is_finite
 from mercer.errors import DataError, ParameterError
 
 # Rows that are looked at, evenly spaced: they tell orders of magnitude, in some 10 us.
@@ -43,21 +43,20 @@ _LARGE = 1e30
 _ARITHMETIC = (ArithmeticError, np.linalg.LinAlgError)
 
 
-def warn_of_units(estimator: Any, X: Any, y: Any) -> None:
-    """Warn of the first units that are far off among those that this fit depends on."""
+def describe_units(estimator: Any, X: Any, y: Any) -> str | None:
+    """Return the first units that are far off among those that this fit depends on, and the cure, or None."""
     depends = estimator._depends_on_units
     # Given kernel values and distances have no columns.
     given = "precomputed" in [one for one in (getattr(estimator, name, None) for name in _MEASURES) if type(one) is str]
     rows = _sample(X) if depends and not given else None
     if rows is None or rows.ndim != 2 or len(rows) < 2:
-        return
+        return None
     names = getattr(X, "columns", None)
     said = _describe_rows(depends, rows, range(rows.shape[1]) if names is None else names)
     if said is None and ("target" in depends or "target place" in depends):
         targets = _sample(y)
         said = None if targets is None or len(targets) < 2 else _describe_targets(depends, targets)
-    if said is not None:
-        warnings.warn(f"{type(estimator).__name__}: {said}", UserWarning, stacklevel=5)
+    return said
 
 
 def _sample(values: Any) -> np.ndarray | None:
@@ -202,19 +201,21 @@ class FitGuard:
             # Rows and parameters of ordinary size may overflow in a power, and extreme ones where nothing is counted.
             if extreme or (outermost and ("overflow" in self._met or find_extreme_parameters(estimator))):
                 _check_fitted(estimator, *(_find_inputs(fit, estimator, args, kwargs) or (None, None, None)))
+            # Only the outermost fit warns: the fits of its parts would tell of the same events again.
             if outermost:
-                warn_of_units(
+                said = describe_units(
                     estimator, args[0] if args else kwargs.get("X"), args[1] if len(args) > 1 else kwargs.get("y")
                 )
-            # Only the outermost fit warns: the fits of its parts would tell of the same events again.
-            if outermost and self._met:
-                kinds = " and ".join(sorted(self._met))
-                warnings.warn(
-                    f"{name}: the arithmetic of the fit met {kinds}, {sum(self._met.values())} times in all. Check the "
-                    f"result, or scale the columns of X, for example with StandardScaler.",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
+                if self._met:
+                    # Units that are far off are the likely cause: one warning names both.
+                    cure = "Check the result, or scale the columns of X, for example with StandardScaler."
+                    said = (
+                        f"the arithmetic of the fit met {' and '.join(sorted(self._met))}, {sum(self._met.values())} "
+                        f"times in all{f', and {said} Check the result.' if said else f'. {cure}'}"
+                    )
+                if said is not None:
+                    kind = RuntimeWarning if self._met else UserWarning
+                    warnings.warn(f"{name}: {said}", kind, stacklevel=4)
 
 
 def _find_inputs(
@@ -299,7 +300,9 @@ def _ask(model: Any, rows: np.ndarray) -> str | None:
                 answer = getattr(model, name)(rows)
         except (ArithmeticError, IndexError):
             return name
-        except Exception:
+        except Exception as error:
+            if OVERFLOWS in str(error):
+                return name
             # What a model refuses in words, such as categories that it has not seen, says nothing about its numbers.
             continue
         if not is_finite(answer, infinite=name in _LOGARITHMS):

@@ -8,6 +8,7 @@ and is zero if all squares underflow. Ordinary inputs pay for that sum alone. Fo
 is extreme: then the results of the fit or of the prediction are checked too.
 """
 
+import math
 import threading
 from typing import Any
 
@@ -15,8 +16,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._native.sums import squares
+from mercer._source.memory import is_allowed
 from mercer._source.threads import run_numbered
-from mercer.errors import DataError, DataTypeError
+from mercer.errors import DataError, DataTypeError, MemoryForecastError
 
 # Most columns: the index of a column fits into 31 bits. An array with a stride of zero may have more.
 _MOST_COLUMNS = 2**31 - 1
@@ -27,6 +29,8 @@ _LARGE = {"d": 1e70, "f": 1e9}
 _SMALL = {"d": 1e-70, "f": 1e-9}
 # Values that a thread looks at in one call: some hundred microseconds, above the time to wake it.
 _RUN = 2**18
+# What errors about answers that are not finite say.
+OVERFLOWS = "the answer overflows"
 
 
 def clean_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -35,6 +39,14 @@ def clean_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         args = tuple(clean_input(name, value) for value in args)
         kwargs = {key: clean_input(name, value) for key, value in kwargs.items()}
     return args, kwargs
+
+
+def describe_table_beyond_memory(name: str, shape: tuple[int, ...]) -> str:
+    """Return the words about rows that do not fit into memory: how large they are, and what to do."""
+    return (
+        f"{name}: a table of {shape[0]} rows and {shape[1]} columns needs more memory than there is: "
+        f"{8 * math.prod(shape) / 2**30:.3g} GiB as float64. Give fewer rows or columns, or rows in blocks of a file."
+    )
 
 
 def _needs_care(value: Any) -> bool:
@@ -60,6 +72,10 @@ def clean_input(name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.ndim == 2 and value.shape[1] > _MOST_COLUMNS:
             raise DataError(f"{name}: an array may have {_MOST_COLUMNS} columns; got {value.shape[1]}. Give fewer.")
+        # Rows that are one row, shown many times, take no memory until something copies them; some systems promise any
+        # amount of it, and end the process where it is used.
+        if value.ndim == 2 and 0 in value.strides and not is_allowed(8.0 * value.size):
+            raise MemoryForecastError(describe_table_beyond_memory(name, value.shape))
         # A copy lies at an aligned address.
         readable = value.dtype.isnative and value.flags.aligned
         return value if readable else value.astype(value.dtype.newbyteorder("="))

@@ -83,11 +83,16 @@ class Integer(Rule):
 
 @dataclass(frozen=True)
 class Real(Rule):
-    """A number in a range; `closed` says which ends belong to it. NaN and numbers without a square never do."""
+    """A number in a range; `closed` says which ends belong to it. NaN never does.
+
+    Formulas square most parameters, so that numbers without a square are refused too, unless `squared` is False: a
+    penalty is in units of the data, whose squares it may hold, and nothing squares it again.
+    """
 
     low: float = -math.inf
     high: float = math.inf
     closed: str = "both"
+    squared: bool = True
 
     @property
     def text(self) -> str:  # type: ignore[override]
@@ -104,7 +109,7 @@ class Real(Rule):
             if not known or (isinstance(value, np.longdouble) and kind is not np.float64):
                 return False
             value = float(value)
-        if _has_no_square(value):
+        if self.squared and _has_no_square(value):
             return False
         if self.low < value < self.high:
             return True

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,8 @@ class Metric:
                 stacklevel=6,
             )
         power = self.arguments.setdefault("p", 2.0 if p is None else p)
-        if not isinstance(power, Real) or not power > 0 or _MOST_POWER < power < np.inf:
+        known = isinstance(power, int | float | np.integer | np.floating)
+        if not known or not power > 0 or _MOST_POWER < power < np.inf:
             raise ParameterError(
                 f"metric='minkowski': p must be a number in (0, {_MOST_POWER:g}] or inf; got {power!r}. Larger powers "
                 f"overflow: inf takes the largest difference."
@@ -129,11 +129,20 @@ def check_function(metric: Any, X: Rows, Y: Rows, arguments: dict[str, Any] | No
         return
     pair = (X[:1], Y[:1]) if is_sparse_matrix(X) else (X[0], Y[0])
     value = metric(*pair, **(arguments or {}))
-    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf" or np.isnan(value):
+    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
         raise DataError(
             f"metric: a function of two rows must return one real number; got {type(value).__name__} of shape "
             f"{np.shape(value)}. Return their distance."
         )
+    if np.isnan(value):
+        raise refuse_distances("metric", value)
+
+
+def refuse_distances(subject: str, least: float) -> DataError:
+    """Return the error about a metric that returns NaN or a number below zero."""
+    return DataError(
+        f"{subject}: the metric must return numbers of at least 0; got {least:g}. Return distances, not similarities."
+    )
 
 
 def _narrow(rows: Rows) -> Array:

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse import diags_array as diagonal
 
 from mercer._native.nearest import row_scan
-from mercer._solver.neighbours.metric import Metric
+from mercer._solver.neighbours.metric import Metric, refuse_distances
 from mercer._solver.neighbours.panels import empty_heaps
 from mercer._solver.neighbours.search import PairLists, RowSearch, densify
 from mercer._solver.neighbours.space_tree import SpaceTree
@@ -271,10 +271,7 @@ class TableSearch:
             # Rounding of expanded formulas; anything lower is a wrong metric.
             if least > -1e-9:
                 return np.maximum(table, 0.0)
-            raise DataError(
-                f"{self.subject}: the metric must return numbers of at least 0; got {least:g}. Return distances, not "
-                f"similarities."
-            )
+            raise refuse_distances(self.subject, least)
         return table
 
 

@@ -213,7 +213,10 @@ class LassoLars(PathModel):
 
     __doc__ = compose_docstring(__doc__, SHARED)
     alpha: float = parameter(
-        Real(0), default=1.0, kw_only=False, doc="The penalty at which the path ends; 0 ends it at least squares."
+        Real(0, squared=False),
+        default=1.0,
+        kw_only=False,
+        doc="The penalty at which the path ends; 0 ends it at least squares.",
     )
     max_iter: int = parameter(Integer(1), default=500, after="precompute", doc="The most steps, for each path.")
     positive: bool = parameter(

@@ -22,8 +22,8 @@ from mercer.linear_model._solvers.greedy.least_angle import LeastAnglePath, Path
 from mercer.linear_model._solvers.lasso.coordinate_descent import check_cross
 
 _RULES = {
-    "max_iter": Integer(0) | Real(np.inf), "alpha_min": Real(0), "method": Choice("lar", "lasso"), "eps": Real(0),
-    "return_path": Boolean(), "return_n_iter": Boolean(), "positive": Boolean(),
+    "max_iter": Integer(0) | Real(np.inf), "alpha_min": Real(0, squared=False), "method": Choice("lar", "lasso"),
+    "eps": Real(0), "return_path": Boolean(), "return_n_iter": Boolean(), "positive": Boolean(),
 }  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class DescentCV(OneTargetFolds, LinearRegressor):
                 raise ParameterError(
                     f"{type(self).__name__}: alphas[{index}] must be an instance of float, not {type(alpha).__name__}."
                 )
-            if not Real(0).accepts(alpha):
+            if not Real(0, squared=False).accepts(alpha):
                 shown = describe_value(alpha)
                 raise ParameterError(f"{type(self).__name__}: alphas[{index}] == {shown}, must be >= 0.0. Drop it.")
         if not len(self.alphas):

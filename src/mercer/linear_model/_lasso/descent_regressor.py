@@ -88,7 +88,7 @@ def descent_seed(selection: str, random_state: Any) -> tuple[int, ...] | None:
 class DescentRegressor(LinearRegressor):
     """Least squares with an l1 and an l2 penalty, by coordinate descent."""
 
-    alpha: float = parameter(Real(0), default=1.0, kw_only=False)
+    alpha: float = parameter(Real(0, squared=False), default=1.0, kw_only=False)
     fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit b; otherwise it is zero.")
     precompute: Any = parameter(
         Boolean() | Array(),

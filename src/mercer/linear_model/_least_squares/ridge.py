@@ -89,7 +89,9 @@ class Ridge(Inferring, RunningRegressor):
     0.5126
     """
 
-    alpha: Any = parameter(Real(0) | Array(), default=1.0, kw_only=False, doc="The penalty, or one for each target.")
+    alpha: Any = parameter(
+        Real(0, squared=False) | Array(), default=1.0, kw_only=False, doc="The penalty, or one for each target."
+    )
     max_iter: int | None = parameter(
         Integer(1) | Nothing(),
         default=None,
