@@ -50,8 +50,8 @@ def test_many_categories_of_many_classes_are_told_apart():
 
 
 def test_categories_and_numbers_grow_together_and_random_splits_know_categories():
-    random, codes = draw(1, 500, 12)
-    X = np.column_stack([random.normal(size=500), codes])
+    random, codes = draw(1, 2000, 12)
+    X = np.column_stack([random.normal(size=2000), codes])
     y = (X[:, 0] > 0) & np.isin(codes, [1, 4, 7, 9])
     model = DecisionTreeClassifier(categorical_features=[False, True]).fit(X, y)
     assert model.get_n_leaves() == 3

@@ -95,7 +95,12 @@ def test_branches_of_a_multiway_tree_obey_its_limits():
     for limits in ({"max_depth": 1}, {"min_samples_split": 20}, {"min_samples_leaf": 4}, {"min_gain": 0.3}):
         model = MultiwayTreeClassifier(categorical_features=[0, 1, 2], **limits).fit(table, LABELS)
         free = MultiwayTreeClassifier(categorical_features=[0, 1, 2]).fit(table, LABELS)
-        assert model.tree_.n_leaves < free.tree_.n_leaves
+        assert model.tree_.n_leaves <= free.tree_.n_leaves
+        inner, weights = model.tree_.feature >= 0, model.tree_.weights.sum(axis=1)
+        assert model.tree_.depths.max() <= limits.get("max_depth", np.inf)
+        assert (weights[inner] >= limits.get("min_samples_split", 2)).all()
+        assert (weights[~inner] >= limits.get("min_samples_leaf", 1)).all()
+        assert (np.nanmax(model.tree_.gains[inner], axis=1) >= limits.get("min_gain", 0.0)).all()
     nothing = MultiwayTreeClassifier(categorical_features=[0, 1, 2], max_depth=0).fit(table, LABELS)
     names, counts = np.unique(LABELS, return_counts=True)
     assert set(nothing.predict(table)) == {names[counts.argmax()]}

@@ -95,8 +95,8 @@ def test_the_lattice_errs_by_less_than_it_says(native):
     sums, error = grid.sums_at(points, 1)
     assert numpy.isinf(error[-1])
     assert (abs(sums - brute("gaussian", X, weight, points))[:-1] <= error[:-1]).all()
-    # Six nodes err by some 1e-5 of the weight in reach, and that is seen.
-    assert 1e-12 < abs(sums - brute("gaussian", X, weight, points))[:-1].max() < 1e-2
+    # Six nodes err by more than rounding: it is their error that the bound above holds for.
+    assert abs(sums - brute("gaussian", X, weight, points))[:-1].max() > 1e-12
 
 
 def test_every_level_gives_the_same_bits(native, level):
