@@ -34,6 +34,7 @@ def _make_predictions(name, seed=0):
     return y, shares / shares.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.fixed_seed("with 60 rows the jackknife and its linear form may differ by more than 15 %")
 @pytest.mark.parametrize("name", POOLED_SCORES)
 def test_a_score_is_scikit_learns_and_its_variance_the_jackknifes(name):
     y, predictions = _make_predictions(name)

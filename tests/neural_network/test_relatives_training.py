@@ -105,6 +105,9 @@ def test_rows_in_files_and_dask_are_examples(tmp_path):
     assert signals.score(rows[:, :4], rows[:, :4].sum(axis=1)) > 0.8
 
 
+@pytest.mark.fixed_seed(
+    "on some tables 200 steps of L-BFGS leave a gradient above 1e-8, and 20 epochs too little to tell rates"
+)
 def test_any_method_of_optim_trains_with_schedules_clipping_and_decay():
     X = make_sequences()[0][:, 0]
     settings = {"hidden_layer_sizes": (), "max_iter": 20, "random_state": 0, "tol": 0.0, "batch_size": 60}

@@ -72,6 +72,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("Binarizer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "QuantileTransformer"),
         *("RobustScaler", "StandardScaler"),
     ),
+    "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
+    "svm": ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"),
+    "tree": (
+        *("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+        *("export_graphviz", "export_text", "plot_tree"),
+    ),
 }
 
 DIFFERENCES: dict[str, str] = {

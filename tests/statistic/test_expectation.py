@@ -62,11 +62,14 @@ def test_scores_are_log_shares_plus_log_densities(kind):
     )
     factors = np.ascontiguousarray(components.each_factor())
     centred = CentredExpectation(components.offsets(), components.means, factors, form)
-    np.testing.assert_allclose(centred.scores(DenseBlock(X, 0)), expected, rtol=1e-11)
+    # The inverse of a covariance has as many digits fewer as its condition has.
+    digits = max(1e-11, 10 * np.finfo(float).eps * max(map(np.linalg.cond, components.each_covariance())))
+    np.testing.assert_allclose(centred.scores(DenseBlock(X, 0)), expected, rtol=digits)
     many = np.tile(X, (50, 1))
-    np.testing.assert_allclose(centred.scores(DenseBlock(many, 0)), np.tile(expected, (50, 1)), rtol=1e-11)
+    np.testing.assert_allclose(centred.scores(DenseBlock(many, 0)), np.tile(expected, (50, 1)), rtol=digits)
 
 
+@pytest.mark.fixed_seed("a covariance drawn nearly singular loses the digits that are compared here")
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_about_a_shift_and_about_the_means_give_the_same_moments(kind):
     components, X = draw(kind), np.random.default_rng(3).normal(size=(500, 4))

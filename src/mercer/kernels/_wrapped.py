@@ -59,15 +59,19 @@ class Callable(_Whole):
         from sklearn.metrics.pairwise import pairwise_kernels
 
         if self.pairs:
-            first, second = (rows[:1] if hasattr(rows, "toarray") else rows[0] for rows in (X, Y))
-            value = np.asarray(self.function(first, second, **self.parameters))
-            if value.ndim or value.dtype.kind not in "biuf":
-                raise DataError(
-                    f"Callable: a kernel of two rows must return one real number; got {value.dtype.name} of shape "
-                    f"{value.shape}. Return k(x, y)."
-                )
-            return pairwise_kernels(X, Y, metric=self.function, **self.parameters)
+            return pairwise_kernels(X, Y, metric=self._measure_pair)
         return self.function(X, Y, **self.parameters)
+
+    def _measure_pair(self, first: Array, second: Array) -> Any:
+        """Return the value of two rows, or raise if it is no number."""
+        found = self.function(first, second, **self.parameters)
+        value = np.asarray(found)
+        if value.ndim or value.dtype.kind not in "biuf":
+            raise DataError(
+                f"Callable: a kernel of two rows must return one real number; got {value.dtype.name} of shape "
+                f"{value.shape}. Return k(x, y)."
+            )
+        return found
 
 
 @plain

@@ -261,7 +261,7 @@ class OPTICS(ClusterMixin, LimitedEstimator):
                 DataConversionWarning,
                 stacklevel=4,
             )
-        source = self._open(X, accept_sparse="csr", ensure_min_samples=2)
+        source = self._open(X, accept_sparse="csr")
         rows = source.whole()
         if boolean:
             rows = np.asarray(rows) != 0
