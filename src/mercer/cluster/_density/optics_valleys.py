@@ -22,8 +22,10 @@ def read_size(subject: str, name: str, size: float, n_rows: int) -> int:
     """Return a number of rows; what is at most one is a share of them."""
     if size > n_rows:
         raise DataError(
-            f"{subject}: {name} must be no greater than the number of samples ({n_rows}). Got {size}. Lower it."
+            f"{subject}: {name} must be no greater than the number of rows (n_samples={n_rows}); got {size}. Lower it."
         )
+    if n_rows < 2:
+        raise DataError(f"{subject}: needs at least 2 rows; got n_samples={n_rows}. Give more rows.")
     return max(2, int(size * n_rows)) if size <= 1 else int(size)
 
 
