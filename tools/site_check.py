@@ -23,6 +23,8 @@ SCRIPT = Path(__file__).with_suffix(".js")
 # A telephone and a laptop, in pixels.
 WIDTHS = (390, 1440)
 THEMES = ("light", "dark")
+# This page shows texts of the theme alone.
+OF_THE_THEME = "search.html"
 # One of so many pages of the reference is opened.
 EVERY = 25
 # Seconds after which the browser is given up: 200 pages in four looks take about one minute.
@@ -33,7 +35,8 @@ def list_pages(folder: Path) -> list[str]:
     """Return the addresses of the pages to open, below the folder of the site."""
     pages = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
     made = [page for page in pages if "/generated/" in page]
-    return [page for page in pages if "/generated/" not in page and not page.startswith("_")] + made[::EVERY]
+    written = [page for page in pages if "/generated/" not in page and not page.startswith(("_", OF_THE_THEME))]
+    return written + made[::EVERY]
 
 
 class Site(SimpleHTTPRequestHandler):

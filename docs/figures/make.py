@@ -35,8 +35,11 @@ STYLE = {
     "svg.hashsalt": "mercer",
     "savefig.dpi": 160,
 }
-# More marks or corners than this are drawn as pixels inside the figure: as curves they take megabytes.
+# More marks or corners than this in one artist, or in a whole figure, are drawn as pixels inside the figure: as curves
+# they take megabytes. Artists with few of them stay curves in any figure.
 MOST_CORNERS = 300
+MOST_IN_ALL = 5_000
+FEW_CORNERS = 50
 
 
 def count_corners(artist: Artist) -> int:
@@ -49,8 +52,11 @@ def count_corners(artist: Artist) -> int:
 
 def draw_large_parts_as_pixels(figure: Figure) -> None:
     """Mark the artists of many corners, so that texts and axes alone stay curves."""
-    for artist in figure.findobj(lambda one: count_corners(one) > MOST_CORNERS):
-        artist.set_rasterized(True)
+    counts = {artist: count_corners(artist) for artist in figure.findobj()}
+    most = FEW_CORNERS if sum(counts.values()) > MOST_IN_ALL else MOST_CORNERS
+    for artist, count in counts.items():
+        if count > most:
+            artist.set_rasterized(True)
 
 
 def draw_all(folder: Path) -> None:
