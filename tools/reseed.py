@@ -100,7 +100,7 @@ def main():
             if failure:
                 failures[name] += 1
                 print(f"run {run}: {name}: {failure}", flush=True)
-        print(f"run {run}: {len(outcomes)} tests", flush=True)
+        print(f"run {run}: {len(outcomes)} tests", file=sys.stderr, flush=True)
     for name, count in sorted(failures.items()):
         print(f"fails in {count} of {arguments.seeds} runs: {name}")
     print(f"{len(first) - len(left_out)} tests of {len(files)} files, {arguments.seeds} seeds, {len(failures)} fail.")
