@@ -179,6 +179,8 @@ SETTINGS = {
     "KernelLogisticRegression": [{}, {"solver": "lbfgs", "tol": 1e-6}],
     "Nystroem": [{"n_components": 20, "gamma": 0.01}],
     "RBFSampler": [{"n_components": 20}, {"n_components": 20, "gamma": "scale", "kernel": "laplacian"}],
+    "PolynomialCountSketch": [{"n_components": 20}, {"n_components": 16, "degree": 3, "coef0": 1.0, "gamma": 0.1}],
+    "SkewedChi2Sampler": [{"n_components": 20}],
     "OrthogonalRandomFeatures": [{"n_components": 20}],
     "RBFNetworkClassifier": [{"n_centres": 20}],
     "RBFNetworkRegressor": [{"n_centres": 20, "width": "spread", "alpha": 0.1}],

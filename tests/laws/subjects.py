@@ -64,7 +64,8 @@ class Subject:
         tags = self.make().__sklearn_tags__().input_tags
         if tags.categorical:
             return np.minimum(np.floor(np.abs(X)), 2.0)
-        return np.abs(X) if tags.positive_only else X
+        # Above the skewedness, which scikit-learn's tags cannot say.
+        return np.abs(X) if tags.positive_only or self.name == "SkewedChi2Sampler" else X
 
     def spread(self, X: np.ndarray) -> np.ndarray:
         """The rows with zeros in the place of small values, for sparse storage; not negative where that is refused."""
@@ -74,7 +75,7 @@ class Subject:
     def scaler(self) -> StandardScaler:
         """What may come before this estimator in a pipeline; counts and categories are left as they are."""
         tags = self.make().__sklearn_tags__().input_tags
-        free = not (tags.categorical or tags.positive_only)
+        free = not (tags.categorical or tags.positive_only or self.name == "SkewedChi2Sampler")
         return StandardScaler(with_mean=free, with_std=free)
 
     @property

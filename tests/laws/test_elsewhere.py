@@ -199,7 +199,8 @@ def needs_one_pass(subject):
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
     polynomials = subject.name == "PolynomialBasis" and subject.settings.get("basis") != "orthonormal"
     waves = subject.name in ("OrthogonalRandomFeatures", "RBFSampler", "GaussianRandomProjection")
-    waves |= subject.name == "SparseRandomProjection"
+    waves |= subject.name in ("SparseRandomProjection", "AdditiveChi2Sampler", "SkewedChi2Sampler")
+    waves |= subject.name == "PolynomialCountSketch"
     return least_squares or polynomials or waves or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
 
 

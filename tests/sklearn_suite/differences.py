@@ -42,7 +42,9 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "impute": ("MissingIndicator", "SimpleImputer"),
     "isotonic": ("IsotonicRegression",),
-    "kernel_approximation": ("Nystroem", "RBFSampler"),
+    "kernel_approximation": (
+        *("AdditiveChi2Sampler", "Nystroem", "PolynomialCountSketch", "RBFSampler", "SkewedChi2Sampler"),
+    ),
     "kernel_ridge": ("KernelRidge",),
     "linear_model": (
         *("ARDRegression", "BayesianRidge", "ElasticNet", "ElasticNetCV", "GammaRegressor", "HuberRegressor", "Lars"),

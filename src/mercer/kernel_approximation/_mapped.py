@@ -38,10 +38,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
         """Return the function from a block to its new columns; `ready` says that rows are in memory."""
         raise NotImplementedError  # each map defines its own
 
+    @property
+    def _storage(self) -> Any:
+        """What sparse rows become, or False where they are refused."""
+        return "csr" if self._takes_sparse else False
+
     @fitting
     def fit(self, X: Any, y: Any = None) -> "FeatureMap":
         """Draw the map."""
-        source = self._open(X, accept_sparse="csr")
+        source = self._open(X, accept_sparse=self._storage)
         outcome = self._drive(lambda start: self._solver(source), source)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
@@ -59,7 +64,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstim
         check_is_fitted(self)
         if (rows := few_rows(self, X)) is not None:
             return self._map(ready=True).of_rows(rows)
-        source = open_new_rows(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse=self._storage)
         if source.place != "memory":
             return source.map(self._map(ready=False))
         width = self._n_features_out

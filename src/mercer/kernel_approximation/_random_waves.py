@@ -34,8 +34,18 @@ class WaveState:
     gamma: float
 
 
+def draw_phases(generator: np.random.Generator, count: int) -> Array:
+    """Draw one phase in each of `count` equal parts of the circle, in random order.
+
+    Each phase is uniform over the circle, and the term of a product that depends on them, the mean of
+    cos(W^T (x + y) + 2 b), nearly vanishes.
+    """
+    places = generator.permutation(count) + generator.uniform(size=count)
+    return 2.0 * math.pi * places / count
+
+
 @dataclass(frozen=True, eq=False)
-class _Waves:
+class Waves:
     """sqrt(2 / D) cos(x W + b) of the rows of a block."""
 
     weights: Array
@@ -61,11 +71,11 @@ class _Waves:
                     np.matmul(X[start : start + rows], weights, out=tile)
                 else:
                     tile[...] = X[start : start + rows] @ weights
-                _apply_waves(factor, offset, tile)
+                apply_waves(factor, offset, tile)
         return out
 
 
-def _apply_waves(factor: float, offset: Array, tile: Array) -> None:
+def apply_waves(factor: float, offset: Array, tile: Array) -> None:
     """Turn each element t into factor cos(t + offset): NumPy's cosine is faster for float32, ours for float64."""
     if tile.dtype == np.float64:
         kernel_values.waves(factor, offset, tile)
@@ -153,10 +163,7 @@ class RBFSampler(FeatureMap):
                 f"{type(self).__name__}: gamma must leave the frequencies finite in {source.host_dtype}; got {gamma!r}"
                 f". Lower it, or scale the columns."
             )
-        # One phase in each of D equal parts of the circle, in random order: each phase is uniform over the circle, and
-        # the term of a product that depends on them, the mean of cos(W^T (x + y) + 2 b), nearly vanishes.
-        places = generator.permutation(self.n_components) + generator.uniform(size=self.n_components)
-        offset = 2.0 * math.pi * places / self.n_components
+        offset = draw_phases(generator, self.n_components)
         return WaveState(weights, offset.astype(source.host_dtype), float(gamma))
 
     def _draw_frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
@@ -167,8 +174,8 @@ class RBFSampler(FeatureMap):
     def _fitted(self, state: WaveState) -> dict[str, Any]:
         return {"random_weights_": state.weights, "random_offset_": state.offset, "gamma_": state.gamma}
 
-    def _map(self, ready: bool) -> _Waves:
-        return _Waves(self.random_weights_, self.random_offset_)
+    def _map(self, ready: bool) -> Waves:
+        return Waves(self.random_weights_, self.random_offset_)
 
     @property
     def _n_features_out(self) -> int:
