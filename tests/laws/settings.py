@@ -153,6 +153,7 @@ SETTINGS = {
     "DecisionTreeRegressor": [{}, {"splitter": "histogram"}],
     "ExtraTreesClassifier": [{"n_estimators": 4}],
     "ExtraTreesRegressor": [{"n_estimators": 4}],
+    "RandomTreesEmbedding": [{"n_estimators": 4}, {"n_estimators": 3, "max_depth": None, "sparse_output": False}],
     "RandomForestClassifier": [{"n_estimators": 4}],
     "RandomForestRegressor": [{"n_estimators": 4}],
     "GrowingKMeans": [{"max_clusters": 4}],

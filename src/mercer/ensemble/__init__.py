@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_committee.combination": ("combine_labels", "combine_numbers", "variance_of_average"),
         "_committee.stacking": ("StackingClassifier", "StackingRegressor"),
         "_committee.voting": ("VotingClassifier", "VotingRegressor"),
+        "_forest.embedding": ("RandomTreesEmbedding",),
         "_forest.forests": (
             "ExtraTreesClassifier",
             "ExtraTreesRegressor",

@@ -8,6 +8,7 @@ from mercer.ensemble._committee.stacking import StackingClassifier as StackingCl
 from mercer.ensemble._committee.stacking import StackingRegressor as StackingRegressor
 from mercer.ensemble._committee.voting import VotingClassifier as VotingClassifier
 from mercer.ensemble._committee.voting import VotingRegressor as VotingRegressor
+from mercer.ensemble._forest.embedding import RandomTreesEmbedding as RandomTreesEmbedding
 from mercer.ensemble._forest.forests import ExtraTreesClassifier as ExtraTreesClassifier
 from mercer.ensemble._forest.forests import ExtraTreesRegressor as ExtraTreesRegressor
 from mercer.ensemble._forest.forests import RandomForestClassifier as RandomForestClassifier
@@ -30,4 +31,3 @@ from mercer.ensemble._reweighting.margins import margins as margins
 from mercer.ensemble._reweighting.margins import member_labels as member_labels
 from mercer.ensemble._reweighting.soft_ada_boost import RegularizedAdaBoost as RegularizedAdaBoost
 from sklearn.ensemble import BaseEnsemble as BaseEnsemble
-from sklearn.ensemble import RandomTreesEmbedding as RandomTreesEmbedding

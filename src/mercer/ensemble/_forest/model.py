@@ -24,7 +24,7 @@ from mercer._types import Array
 from mercer.ensemble._forest.growth import Bootstrap, ForestGrowth, ForestState
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.ensemble._forest.tree_settings import TreeSettings
-from mercer.errors import DataError, ParameterError
+from mercer.errors import ParameterError
 
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
 # about one row, and a search by sorting costs no more.
@@ -167,7 +167,7 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
             Weights; with `bootstrap` rows are drawn in proportion to them.
         """
         self._check_bootstrap()
-        problem = open_problem(self, X, y, sample_weight)
+        problem = self._open_problem(X, y, sample_weight)
         self._check_targets(problem)
         source = open_source(problem.X, problem.y, problem.weight, self._threads())
 
@@ -200,6 +200,10 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
             self._warn_of_rows_without_score(outcome.state.oob_counts)
         self._conclude(outcome, "raise max_time")
         return self
+
+    def _open_problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """Return the rows, targets and weights of a fit, checked."""
+        return open_problem(self, X, y, sample_weight)
 
     def _check_targets(self, problem: Problem) -> None:
         """Warn of targets in a column; with `oob_score`, raise if their kind has no score."""
@@ -420,52 +424,6 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
         # Trees without a split have no shares, and are left out of the mean.
         mean = np.mean(shares, axis=0)
         return mean / mean.sum()
-
-    def permutation_importance(self, X: Any, y: Any, n_repeats: int = 5) -> Array:
-        """Return how much worse trees predict rows that they did not see when a column of these rows is shuffled.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows of the fit.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        n_repeats : int, default=5
-            How often each column is shuffled.
-
-        Returns
-        -------
-        importances : ndarray of shape (n_features,)
-            The mean over the trees of the loss of accuracy, or of the rise of the squared error. Around zero for
-            columns of noise.
-        """
-        rows = np.asarray(self._check_rows(X))
-        if self._n_drawn is None or len(rows) != self._n_rows:
-            raise DataError(
-                f"{type(self).__name__}: permutation_importance needs rows that trees did not see: fit with "
-                f"bootstrap=True and give the {getattr(self, '_n_rows', 0)} rows of the fit; got {len(rows)}."
-            )
-        y = np.asarray(y)
-        losses = np.zeros(self.n_features_in_)
-        for seed, member, drawn in zip(self._member_seeds, self.estimators_, self.estimators_samples_):
-            unseen = np.setdiff1d(np.arange(len(rows)), drawn)
-            # The 2 separates this stream from those that drew the rows and features of the tree.
-            stream = np.random.default_rng([seed, 2])
-            # Rows that the tree has not seen: its error on them is honest.
-            own, truth = rows[unseen].copy(), y[unseen]
-            before = self._measure_error(member, own, truth)
-            for feature in range(rows.shape[1]):
-                column = own[:, feature].copy()
-                for _ in range(n_repeats):
-                    own[:, feature] = stream.permutation(column)
-                    losses[feature] += self._measure_error(member, own, truth) - before
-                # The column is put back before the next is shuffled.
-                own[:, feature] = column
-        return losses / (n_repeats * len(self.estimators_))
-
-    def _measure_error(self, member: Any, X: Array, y: Array) -> float:
-        """Return the mean error of one tree on some rows."""
-        raise NotImplementedError  # each forest has its own error
 
 
 def average_unseen(state: ForestState) -> Array:
