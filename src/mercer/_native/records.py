@@ -19,10 +19,6 @@ GROWN_NODE = np.dtype(
     ]
 )
 WAITING = np.dtype([(name, "i8") for name in ("node", "start", "stop", "seed", "depth")])
-ISOLATION_NODE = np.dtype(
-    [("threshold", "f8"), *((name, "i4") for name in ("feature", "right", "rows", "depth", "missing_left"))], align=True
-)
-BRANCH = np.dtype([(name, "i8") for name in ("parent", "start", "stop", "depth", "constant")])
 CATEGORY = np.dtype([(name, "f8") for name in ("rows", "weight", "key")])
 PACKED_NODE = np.dtype([("threshold", "f8"), ("mark", "i4"), ("skip", "i4")])
 WORDS = np.dtype([("gradient", "i8"), ("rest", "i8")])

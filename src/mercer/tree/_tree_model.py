@@ -205,8 +205,8 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         growth: Growth = yield Dense(start)
         if growth.threads > 1 and not can_grow_whole(growth):
             return (yield from self._solve_by_levels(growth, None))
-        whole = growth.whole_weight
         tree, interrupt = yield Dense(partial(_grow_or_stop, growth, n_classes))
+        whole = float(tree.weighted_n_node_samples[0])
         levels = list_levels(tree)
         first = 0 if state is None else state.depth + 1
         for depth, (cost, leaves) in enumerate(levels[first:], start=first):

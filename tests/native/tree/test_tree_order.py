@@ -37,7 +37,7 @@ def order(tree_order, rows, described, values, offsets, is_drawn):
     made |= {name: numpy.empty(n, numpy.uint8) for name in ("missing_go_to_left", "pure")}
     made |= {"described": numpy.empty(described.shape), "depths": numpy.empty(n, numpy.int64)}
     places, sizes = numpy.empty((2, n), numpy.int64)
-    tree_order.order_nodes(grown, described, values, offsets, is_drawn, sizes, places, tree_order.Nodes(made))
+    tree_order.order_nodes(grown, described, values, offsets, is_drawn, 1, sizes, places, tree_order.Nodes(made))
     return {name: column.tolist() for name, column in made.items()} | {"places": places.tolist()}
 
 

@@ -180,7 +180,7 @@ def test_ctrl_c_on_one_thread_ends_the_branches_of_the_others(monkeypatch):
     X, y = draw_rows(900)
     growth = begun(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
     growth.threads = 2
-    branches = _whole_growth.BranchGrowth(growth, Room())
+    branches = _whole_growth.BranchGrowth(growth, Room(), growth.n_nodes)
     grow, calls = _whole_growth.node_search.grow_nodes, []
 
     def stop_after_five(*records):

@@ -71,6 +71,21 @@ def draw_feature(order: cython.int[::1], number: cython.Py_ssize_t, seed: cython
     return feature
 
 
+def restore_features(order: cython.int[::1], drawn: cython.Py_ssize_t, seed: cython.longlong) -> cython.void:
+    """Undo the `drawn` swaps that :func:`draw_feature` has made in `order` with this seed, the last one first.
+
+    To copy all features for each node would take longer than the search where a few of thousands are drawn.
+    """
+    step: cython.longlong = 0x9E3779B9
+    number: cython.Py_ssize_t = drawn
+    while number > 0:
+        number -= 1
+        other: cython.Py_ssize_t = number + mix(seed + step * (number + 1)) % (order.shape[0] - number)
+        feature: cython.int = order[other]
+        order[other] = order[number]
+        order[number] = feature
+
+
 def draw_threshold(
     seed: cython.longlong, feature: cython.Py_ssize_t, low: cython.double, high: cython.double
 ) -> cython.double:

@@ -27,21 +27,6 @@ GrownNode = cython.struct(
 Waiting = cython.struct(
     node=cython.longlong, start=cython.longlong, stop=cython.longlong, seed=cython.longlong, depth=cython.longlong
 )
-# A node of an isolation tree: the threshold and the column of its split, its right child (the left one is next), its
-# rows, its depth, and whether missing values go left.
-IsolationNode = cython.struct(
-    threshold=cython.double,
-    feature=cython.int,
-    right=cython.int,
-    rows=cython.int,
-    depth=cython.int,
-    missing_left=cython.int,
-)
-# A node that is still to be split: its parent (-1 for a left child or the root), where its rows begin and end, its
-# depth, and how many of the tree's columns are known to be constant in it.
-Branch = cython.struct(
-    parent=cython.longlong, start=cython.longlong, stop=cython.longlong, depth=cython.longlong, constant=cython.longlong
-)
 # A category that is present in a node: its rows, their weight, and what orders the categories.
 Category = cython.struct(rows=cython.double, weight=cython.double, key=cython.double)
 
@@ -51,8 +36,10 @@ LEFT = 1
 NONE_MISSING = 2
 # The value of `sign` without monotone constraints; 1 and -1 ask for rising and falling means, 0 for the bounds only.
 NO_ORDER = 2
-# Which splits a search tries: every cut, one cut drawn at random, the cuts for medians, or sets of categories.
+# Which splits a search tries: every cut, one cut drawn at random for each feature, the cuts for medians, sets of
+# categories, or a random cut of the first feature drawn that varies, which is taken as it is.
 ALL_CUTS = 0
 RANDOM_CUTS = 1
 MEDIAN_CUTS = 2
 CATEGORY_SETS = 3
+ANY_CUT = 4

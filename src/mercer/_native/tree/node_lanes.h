@@ -109,7 +109,9 @@ static inline Py_ssize_t mercer_find_range(const double *values, Py_ssize_t n, d
 {
     double low[8], high[8];
     Py_ssize_t unknown = 0, i = 0;
-    for (int k = 0; k < 8; k++) { low[k] = HUGE_VAL; high[k] = -HUGE_VAL; }
+    /* Few values, as most nodes have, fill one lane alone. */
+    const int lanes = n < 8 ? 1 : 8;
+    for (int k = 0; k < lanes; k++) { low[k] = HUGE_VAL; high[k] = -HUGE_VAL; }
     for (; i + 8 <= n; i += 8)
         for (int k = 0; k < 8; k++) {
             const double value = values[i + k];
@@ -123,7 +125,7 @@ static inline Py_ssize_t mercer_find_range(const double *values, Py_ssize_t n, d
         high[0] = value > high[0] ? value : high[0];
         unknown += value != value;
     }
-    for (int k = 1; k < 8; k++) {
+    for (int k = 1; k < lanes; k++) {
         low[0] = low[k] < low[0] ? low[k] : low[0];
         high[0] = high[k] > high[0] ? high[k] : high[0];
     }

@@ -156,7 +156,9 @@ class Node:
     ----------
     rows, features : the rows of all nodes, and the features to look at
     room : NodeRoom, the scratch arrays
-        `order` is as long as the features; `total` and `left` (slots,), `sums` (4,). What the rows of the node add:
+        `order` is as long as the features. `columns` (trees, features) are the columns that these stand for in each of
+        several trees of equally many rows, or empty where each stands for itself. `total` and `left` (slots,), `sums`
+        (4,). What the rows of the node add:
         `own_slots`, `own_amounts` (m, outputs), `own_weight` (m,), `quads` (m,). `quads` is empty unless there is a
         single sum, squared, and no order asked for; then the others may be empty if no value is missing. For sorting
         `keys` (3, m), `few` (2, 272) and `cells`; for random cuts `values` (m,); for steps `steps` (1040 d,) or empty
@@ -167,6 +169,7 @@ class Node:
 
     rows: cython.const[cython.int][::1]
     features: cython.const[cython.int][::1]
+    columns: cython.const[cython.int][:, ::1]
     order: cython.int[::1]
     start: cython.Py_ssize_t
     count: cython.Py_ssize_t
@@ -204,14 +207,27 @@ class Node:
     sets: Sets
 
     def __init__(self, rows, features, room, is_kept=False, medians=None, sets=None):
-        self.rows, self.features, self.order = rows, features, room.order
+        self.rows, self.features, self.columns, self.order = rows, features, room.columns, room.order
         self.total, self.left, self.sums = room.total, room.left, room.sums
         self.own_slots, self.own_amounts, self.own_weight = room.own_slots, room.own_amounts, room.own_weight
         self.quads, self.keys, self.few, self.cells = room.quads, room.keys, room.few, room.cells
         self.values, self.steps, self.marks = room.values, room.steps, room.marks
         self.is_kept, self.medians, self.sets = is_kept, medians, sets
+        self.order[:] = self.features
         self.index = self.first = self.start = self.count = 0
         self.low, self.high = -float("inf"), float("inf")
+
+    def hold_rows(self, rows):
+        """Search the nodes of these rows from now on."""
+        self.rows = rows
+
+    def hold_columns(self, columns):
+        """Let features stand for these columns from now on."""
+        self.columns = columns
+
+    def hold_quads(self, quads):
+        """Take the quads that are kept beside the rows from here on."""
+        self.quads = quads
 
 
 class Growth:
@@ -223,8 +239,8 @@ class Growth:
     target : ClassTarget or ValueTarget, by whose labels or targets nodes are described
     limits : GrowthLimits
         The fewest rows and the least weight of a node to be split, the greatest depth, the factor from a gain to
-        weighted impurity, the weight of all rows, the share of it that a split must gain, what rounding may take from
-        that share, and the visits (a row in a column) after which a call ends.
+        weighted impurity, the weight of all rows (known once roots are planted), the share of it that a split must
+        gain, what rounding may take from that share, and the visits (a row in a column) after which a call ends.
     """
 
     rows: cython.int[::1]
@@ -318,7 +334,7 @@ def begin_node(target: Target, limits: Limits, node: Node) -> cython.double:
         node.total[i] = 0.0
     if node.is_kept:
         sum_kept(node)
-    else:
+    elif limits.scan != records.ANY_CUT:
         sum_rows(target, node)
     node.is_coarse = node.count >= limits.coarse_rows
     node.best_worth = WORST
@@ -326,8 +342,8 @@ def begin_node(target: Target, limits: Limits, node: Node) -> cython.double:
     node.best_cut = 0
     node.best_side = records.NONE_MISSING
     node.best_threshold = 0.0
-    for i in range(node.features.shape[0]):
-        node.order[i] = node.features[i]
+    if limits.scan == records.ANY_CUT:
+        return 0.0
     if limits.scan == records.MEDIAN_CUTS:
         return median_scan.rank_targets(target, node, node.medians)
     return impurity.compute_whole_worth(node.total, node.weight, limits.n_outputs, limits.impurity)
@@ -385,6 +401,8 @@ def search_features(
         if limits.max_features < n:
             f = code_order.draw_feature(node.order, seen, node.seed)
         seen += 1
+        if node.columns.shape[0]:
+            f = node.columns[node.start * node.columns.shape[0] // node.rows.shape[0], f]
         # Numeric columns and columns of categories are searched in two passes with the same draws.
         if table.kinds.shape[0] and (table.kinds[f] != 0) != (limits.scan == records.CATEGORY_SETS):
             continue
@@ -392,6 +410,8 @@ def search_features(
         node.side = records.NONE_MISSING
         node.sign = limits.signs[f] if limits.signs.shape[0] else records.NO_ORDER
         varied += scan_column(codes, matrix, table, target, limits, node)
+    if limits.max_features < n:
+        code_order.restore_features(node.order, seen, node.seed)
 
 
 def search_nodes(
@@ -469,6 +489,20 @@ def divide(
         if node.is_coarse:
             node.best_cut = table.edges[node.best_feature, node.best_cut]
         return node_steps.divide_node(codes, matrix, table, node, growth)
+
+
+def plant_roots(
+    node: Node,
+    growth: Growth,
+    starts: cython.const[cython.longlong][::1],
+    seeds: cython.const[cython.longlong][::1],
+):
+    """Begin a tree on the rows from each start to the next one, from its seed; all of them wait to be split."""
+    with cython.nogil:
+        for t in range(seeds.shape[0]):
+            node_steps.add_node(node, growth, starts[t], starts[t + 1], seeds[t], 0)
+        growth.whole_weight = growth.nodes[0].weight
+    return growth.count_nodes()
 
 
 def grow_nodes(

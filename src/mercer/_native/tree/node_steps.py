@@ -14,7 +14,7 @@ import cython
 from mercer._native.tree import code_order, node_sums
 from mercer._native.tree import growth_records as records
 from mercer._native.tree.code_order import code
-from mercer._native.tree.random_scan import SMALL, real
+from mercer._native.tree.random_scan import is_by_rows, real
 
 if TYPE_CHECKING:
     from mercer._native.tree.node_search import Growth, Node, Table
@@ -153,7 +153,7 @@ def divide_values(
     is_left: cython.bint
     is_kept: cython.bint = node.is_kept
     missing_left: cython.bint = node.best_side == records.LEFT
-    by_rows: cython.bint = node.count < SMALL
+    by_rows: cython.bint = is_by_rows(values, node)
     for i in range(start, start + node.count):
         value = matrix[growth.rows[i], feature] if by_rows else values[feature, growth.rows[i]]
         is_left = (value <= threshold) | ((value != value) & missing_left)
@@ -176,8 +176,11 @@ def describe_rows(
 ) -> cython.bint:
     """Describe the rows from `start` to `stop` by `described` and, in ``sums[0]``, their weight.
 
-    Return whether all of their targets are equal.
+    Return whether all of their targets are equal. Without targets, rows are counted.
     """
+    if growth.described.shape[1] == 0:
+        sums[0] = stop - start
+        return False
     if growth.firsts.shape[0]:
         if node.is_kept:
             sums[0] = node_sums.sum_signed(node.quads, start, stop, described)

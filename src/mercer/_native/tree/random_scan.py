@@ -21,11 +21,16 @@ SMALL = 1024
 NAN = float("nan")
 
 
+def is_by_rows(values: cython.const[real][:, ::1], node: Node) -> cython.bint:
+    """Return whether the rows of a node are read from the matrix by rows, which may be all there is."""
+    return node.count < SMALL or values.shape[1] == 0
+
+
 def gather_values(values: cython.const[real][:, ::1], matrix: cython.const[real][:, ::1], node: Node) -> cython.void:
     """Write the values of the node's rows in its feature to ``node.values``."""
     feature: cython.Py_ssize_t = node.feature
     start: cython.Py_ssize_t = node.start
-    if node.count < SMALL:
+    if is_by_rows(values, node):
         for i in range(node.count):
             node.values[i] = matrix[node.rows[start + i], feature]
     else:
@@ -92,12 +97,27 @@ def scan_random(node: Node, limits: Limits) -> cython.bint:
     return True
 
 
+def take_cut(node: Node) -> cython.bint:
+    """Take one random cut of ``node.values`` without judging it; return whether they vary."""
+    unknown: cython.Py_ssize_t = node_lanes.find_range(node.values, node.count, node.sums)
+    low: cython.double = node.sums[0]
+    high: cython.double = node.sums[1]
+    if unknown == node.count or (unknown == 0 and low == high):
+        return False
+    node.best_feature = node.feature
+    node.best_threshold = code_order.draw_threshold(node.seed, node.feature, low, high)
+    # Where all known values are equal the split is between them and the missing ones.
+    node.best_side = records.RIGHT if low == high else code_order.draw_side(node.seed, node.feature)
+    node.best_worth = 0.0
+    return True
+
+
 def scan_random_values(
     values: cython.const[real][:, ::1], matrix: cython.const[real][:, ::1], limits: Limits, node: Node
 ) -> cython.bint:
     """Try one random cut of the values of a column; return whether they vary."""
     gather_values(values, matrix, node)
-    return scan_random(node, limits)
+    return take_cut(node) if limits.scan == records.ANY_CUT else scan_random(node, limits)
 
 
 def scan_random_codes(codes: cython.const[code][:, ::1], table: Table, limits: Limits, node: Node) -> cython.bint:

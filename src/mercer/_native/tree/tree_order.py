@@ -167,19 +167,22 @@ def order_nodes(
     values: cython.const[cython.double][::1],
     offsets: cython.const[cython.longlong][::1],
     is_drawn: cython.bint,
+    n_trees: cython.Py_ssize_t,
     sizes: cython.longlong[::1],
     places: cython.longlong[::1],
     nodes: Nodes,
 ):
-    """Write the nodes of a tree depth first, left before right; in `grown` children come after their parents.
+    """Write the nodes of trees one after the other, depth first, left before right.
+
+    In `grown` the roots come first, and children come after their parents.
 
     Parameters
     ----------
     grown, described : (n,), (n, m)
     values, offsets : the distinct values of all columns, and where each column begins
     is_drawn : whether thresholds were drawn, and are in `grown`
-    sizes : (n,) scratch
-    places : (n,), written: the index of each node in depth-first order
+    sizes : (n,), written: the number of nodes from each downwards
+    places : (n,), written: the index of each node in the order of `nodes`, which is that of its links, too
     nodes : written
     """
     at: cython.Py_ssize_t
@@ -192,8 +195,9 @@ def order_nodes(
             child = grown[n - 1 - i].left
             if child >= 0:
                 sizes[n - 1 - i] += sizes[child] + sizes[child + 1]
-        places[0] = 0
-        nodes.depths[0] = 0
+        for i in range(n_trees):
+            places[i] = places[i - 1] + sizes[i - 1] if i > 0 else 0
+            nodes.depths[places[i]] = 0
         for i in range(n):
             at = places[i]
             child = grown[i].left

@@ -53,6 +53,8 @@ class Columns:
         The codes by rows, for nodes of few rows: these lie far apart, but codes of one row share lines of the cache.
     coarse_matrix : (n, d or more), or (0, 0)
         The coarse codes by rows. Without `coarse` they serve a search that finds the best of all cuts through steps.
+    drawn : (trees, d) or None
+        Columns of the matrix for each of several trees; these d are the only ones that it may split.
     """
 
     codes: Array
@@ -64,6 +66,7 @@ class Columns:
     kinds: Array
     matrix: Array
     coarse_matrix: Array
+    drawn: Array | None = None
 
     @property
     def are_values(self) -> bool:
@@ -114,6 +117,14 @@ def keep_columns(X: Array, subject: str) -> Columns:
         missing[:] = np.where(np.isfinite(run_large(lambda: _sum_columns(columns), X.size)), -1, 0)
     table = np.zeros(1), np.zeros(d + 1, np.int64), missing
     return Columns(columns, *table, *nothing, X, nothing[0])
+
+
+def hold_matrix(X: Array, drawn: Array | None = None) -> Columns:
+    """Return the values of a dense matrix as they are, by rows alone, and the columns `drawn`; NaN is missing."""
+    d = X.shape[1] if drawn is None else drawn.shape[1]
+    # Random cuts look at the rows of a node only: no column need be told whether it has missing values.
+    empty = np.zeros(1), np.zeros(d + 1, np.int64), np.full((2, d), -1, np.int32)
+    return Columns(np.empty((d, 0), X.dtype), *empty, _NO_CODES, _NO_EDGES, _NO_KINDS, X, _NO_CODES, drawn)
 
 
 def _sum_columns(columns: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,11 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Rules:
-    """When a node is split."""
+    """When a node is split.
+
+    With `random` each feature that is drawn offers one random cut, and the best of these cuts is taken; unless `judged`,
+    that of the first feature which varies is taken as it is.
+    """
 
     min_rows_split: int = 2
     min_rows_leaf: int = 1
@@ -37,6 +42,7 @@ class Rules:
     max_features: int = 1
     coarse_rows: float = np.inf
     random: bool = False
+    judged: bool = True
     signs: Array = field(default_factory=lambda: np.zeros(0, np.int8))
 
 
@@ -93,18 +99,30 @@ class Growth:
     rules: Rules
     threads: int = 1
     goes_on: Callable[[], bool] = lambda: True
-    levels: list[Level] = field(default_factory=list)
+    rows: Array = None
+    # Where the rows of each tree begin in `rows`, and its seed. Levels, nodes that wait and threads are for one tree.
+    starts: Array = None
+    seeds: Array = None
     n_nodes: int = 1
     words: list[Array] = field(default_factory=list)
     n_words: int = 0
 
     def begin(self, rows: Array, seed: int) -> None:
         """Begin with the root, whose rows are `rows`."""
-        starts, stops = np.zeros(1, np.int64), np.array([len(rows)], np.int64)
-        known = self.target.describe(rows, starts, stops)
+        self.begin_trees(rows, np.array([0, len(rows)]), np.array([seed]))
+
+    def begin_trees(self, rows: Array, starts: Array, seeds: Array) -> None:
+        """Begin trees on the rows from each start to the next one, each from a seed of its own."""
+        self.rows, self.starts, self.seeds, self.n_nodes = rows, starts, seeds, 1
+        vars(self).pop("levels", None)
+
+    @cached_property
+    def levels(self) -> list[Level]:
+        """The levels so far: at first the root. Native growth of a small tree asks for none."""
+        starts, stops = np.zeros(1, np.int64), np.array([len(self.rows)], np.int64)
+        known = self.target.describe(self.rows, starts, stops)
         bounds = np.array([[-np.inf, np.inf]])
-        self.levels = [Level(rows, starts, stops, np.array([seed], np.int64), bounds, known, 0)]
-        self.n_nodes = 1
+        return [Level(self.rows, starts, stops, self.seeds, bounds, known, 0)]
 
     @property
     def whole_weight(self) -> float:

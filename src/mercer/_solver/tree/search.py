@@ -21,11 +21,13 @@ _FEW = 256 + 16
 _STEP_NUMBERS = 512 + 528
 # Up to this number of categories every set of them is tried: 2^9 sets.
 _MOST_SETS = 10
+_NO_COLUMNS = np.empty((0, 0), np.int32)
 # The kinds of search, as ``growth_records`` numbers them.
 _ALL_CUTS = 0
 _RANDOM_CUTS = 1
 _MEDIAN_CUTS = 2
 _CATEGORY_SETS = 3
+_ANY_CUT = 4
 
 
 class Room(threading.local):
@@ -62,13 +64,37 @@ def describe_search(
     columns: Columns, target: Any, rules: Any, categories: bool = False
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Return the arguments of a native search: codes by columns and by rows; records of table, target and limits."""
-    scan = _RANDOM_CUTS if rules.random else _ALL_CUTS
+    scan = (_RANDOM_CUTS if rules.judged else _ANY_CUT) if rules.random else _ALL_CUTS
     if categories or target.kind == ABSOLUTE:
         scan = _CATEGORY_SETS if categories else _MEDIAN_CUTS
     # Coarse codes are for large nodes of complete searches; elsewhere no node is large enough.
     coarse_rows = rules.coarse_rows if columns.coarse.size and scan == _ALL_CUTS else np.inf
-    table, limits = node_search.Table(columns), node_search.Limits(rules, target, scan, coarse_rows, _MOST_SETS)
-    return columns.codes, columns.matrix, table, node_search.Target(target), limits
+    limits = node_search.Limits(rules, target, scan, coarse_rows, _MOST_SETS)
+    return columns.codes, columns.matrix, node_search.Table(columns), node_search.Target(target), limits
+
+
+def find_node(columns: Columns, target: Any, rules: Any, rows: Array, most: int, room: Room, kept: Array | None) -> Any:
+    """Return what :func:`make_node` does for all features; a thread has one for all trees of one kind.
+
+    Making the record takes as long as the growth of a tree of 50 rows.
+    """
+    kind = (
+        *(target.kind, target.slots.shape[1], target.n_slots, is_single(target, rules), kept is None),
+        *(rules.random, rules.judged, rules.coarse_rows, columns.n_features, columns.have_steps),
+        *(columns.coarse.size > 0, bool((columns.missing >= 0).any())),
+    )
+    nodes = room.__dict__.setdefault("search nodes", {})
+    found = nodes.get(kind)
+    if found is None or found[0] < most:
+        features = np.arange(columns.n_features, dtype=np.int32)
+        found = nodes[kind] = (most, make_node(columns, target, rules, rows, features, most, room, kept))
+    node = found[1]
+    node.hold_rows(rows)
+    if columns.drawn is not None:
+        node.hold_columns(columns.drawn)
+    if kept is not None:
+        node.hold_quads(lend(kept))
+    return node
 
 
 def make_node(
@@ -77,7 +103,7 @@ def make_node(
     """Return the record of a search of nodes of up to `most` rows, with scratch; `kept` are quads kept beside rows."""
     single = is_single(target, rules)
     simple = single and not (columns.missing >= 0).any()
-    outputs, own = target.slots.shape[1], 0 if simple else most
+    outputs, own = target.slots.shape[1], most * (rules.judged and not simple)
     is_random = rules.random and target.kind != ABSOLUTE
     # Large nodes are not put in order where coarse steps will do.
     ordered = int(min(most, max(rules.coarse_rows, _FEW))) if simple and columns.coarse.size else most
@@ -92,6 +118,7 @@ def make_node(
     total, left = np.empty((2, target.n_slots))
     scratch = SimpleNamespace(
         order=np.empty(len(features), np.int32),
+        columns=_NO_COLUMNS,
         total=total,
         left=left,
         sums=np.empty(4),
@@ -132,6 +159,7 @@ def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at:
     total, left = np.empty((2, slots))
     scratch = SimpleNamespace(
         order=np.empty(d, np.int32),
+        columns=_NO_COLUMNS,
         total=total,
         left=left,
         sums=np.empty(4),

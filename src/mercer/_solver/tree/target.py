@@ -198,6 +198,24 @@ class ValueTarget:
         return np.clip(values, bounds[:, :1] * self.step + self.origin, bounds[:, 1:] * self.step + self.origin)
 
 
+@dataclass(frozen=True, eq=False)
+class NoTarget:
+    """Nothing is summed: nodes are described by the number of their rows."""
+
+    kind = SQUARES
+    unit = weight_step = 1.0
+    n_outputs, n_slots, n_numbers = 1, 0, 0
+    bounded_slot, order_slot = 0, -1
+    exact_squares = False
+    slots = ranks = _NO_RANKS
+    amounts = _NO_NUMBERS
+    weight = scaled = np.zeros(0)
+    rows_described = _NO_RANKS, _NO_NUMBERS, weight, _NO_SLOTS
+
+
+NO_TARGET = NoTarget()
+
+
 def _scale_weight(weight: Array, are_whole: bool) -> tuple[Array, float, float]:
     """Return weights as integer multiples of a step, the step, and the sum of the weights as they were."""
     total = float(weight.sum())

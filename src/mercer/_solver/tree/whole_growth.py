@@ -15,8 +15,8 @@ from mercer._native.records import GROWN_NODE, QUAD, WAITING, lend
 from mercer._native.tree import node_search, tree_order
 from mercer._solver.tree.assembly import GrowthState, assemble, join_levels, shape_values, take_state
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
-from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth, Level
-from mercer._solver.tree.search import Room, describe_search, is_single, make_node
+from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth
+from mercer._solver.tree.search import Room, describe_search, find_node, is_single
 from mercer._solver.tree.soundness import mark_grown
 from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
 from mercer._source.threads import run_numbered
@@ -24,6 +24,8 @@ from mercer._types import Array
 
 # Visits (a row in a column) of one native call: some ten milliseconds where there is one sum.
 _VISITS = 2**21
+# The smaller child is split first, so that at most log2(n) < 70 siblings wait besides the nodes that are given.
+_SIBLINGS = 70
 # Branches for each thread: some are much smaller than others, and all threads shall end at about the same time.
 _BRANCHES = 4
 # Rows of a tree whose largest number of nodes is worth holding room for: 400 KB.
@@ -47,10 +49,15 @@ def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
         while growth.grow_level():
             pass
         return assemble(take_state(growth), growth.columns.n_features, n_classes)
-    waiting = _grow_large(growth)
-    branches = BranchGrowth(growth, room)
+    is_small = not _shares(growth) and len(growth.rows) * growth.rules.max_features <= _VISITS
+    # A root of a single class is a leaf, whose one sum is not that of two classes, which native growth reads.
+    is_small = is_small and growth.target.n_numbers != 1
+    waiting = [] if is_small else _grow_large(growth)
+    branches = BranchGrowth(growth, room, 0 if is_small else growth.n_nodes)
     try:
-        if _shares(growth):
+        if is_small:
+            branches.grow_from_roots()
+        elif _shares(growth):
             branches.grow_branches(waiting)
         else:
             branches.grow_in_turn(waiting)
@@ -69,7 +76,7 @@ def can_grow_whole(growth: Growth) -> bool:
 
 def _shares(growth: Growth) -> bool:
     """Return whether threads share the growth; handing out a few visits would take longer than making them."""
-    return growth.threads > 1 and len(growth.levels[0].rows) * growth.rules.max_features > CALL_VISITS
+    return growth.threads > 1 and len(growth.rows) * growth.rules.max_features > CALL_VISITS
 
 
 def _grow_large(growth: Growth) -> list[Array]:
@@ -77,7 +84,7 @@ def _grow_large(growth: Growth) -> list[Array]:
     waiting: list[Array] = []
     most = float(_VISITS)
     if _shares(growth):
-        most = min(most, len(growth.levels[0].rows) * growth.rules.max_features / (_BRANCHES * growth.threads))
+        most = min(most, len(growth.rows) * growth.rules.max_features / (_BRANCHES * growth.threads))
     while True:
         level = growth.levels[-1]
         at = growth.find_splittable(level)
@@ -88,13 +95,6 @@ def _grow_large(growth: Growth) -> list[Array]:
         waiting.append(at[~large])
         if not (large.any() and growth.split_nodes(at[large])):
             return waiting
-
-
-def _describe_nodes(level: Level) -> dict[str, Array]:
-    """Return what :func:`join_levels` tells of a single level that was not divided: rows, weights and values."""
-    known = level.known
-    n_rows = level.stops - level.starts
-    return {"n_rows": n_rows, "weights": known.weights, "values": known.values, "impurity": known.impurity}
 
 
 @dataclass(eq=False)
@@ -111,7 +111,7 @@ class NodeTable:
     def make(cls, growth: Growth, room: Room, name: str, top: int, rows: int) -> Self:
         """Return a table of `top` nodes, with room for those that `rows` rows will probably make."""
         # A tree of few rows gets room for as many leaves as rows, that of many for a quarter: most leaves hold several.
-        share = 1 if rows <= _FEW_ROWS else 4
+        share = 1 if rows <= _FEW_ROWS or not growth.rules.judged else 4
         length = top + max(64, 2 * rows // share // growth.rules.min_rows_leaf)
         nodes = room.take(f"{name} nodes", (length,), GROWN_NODE)
         described = room.take(f"{name} described", (length, growth.target.n_numbers))
@@ -144,20 +144,28 @@ class NodeTable:
 
 @dataclass(eq=False)
 class BranchGrowth:
-    """The branches of a tree that native calls grow."""
+    """The branches of a tree that native calls grow; `top` nodes have been made level by level."""
 
     growth: Growth
     room: Room
+    top: int
     table: NodeTable = field(init=False)
     is_stopped: bool = False
 
     def __post_init__(self) -> None:
-        rows = len(self.growth.levels[0].rows)
-        self.table = NodeTable.make(self.growth, self.room, "tree", self.growth.n_nodes, rows)
+        self.table = NodeTable.make(self.growth, self.room, "tree", self.top, len(self.growth.rows))
 
     def _number(self, level: int) -> int:
         """Return the number of the first node of a level: nodes are numbered after those of the levels above."""
         return sum(len(above.starts) for above in self.growth.levels[:level])
+
+    def grow_from_roots(self) -> None:
+        """Grow whole trees from their roots on."""
+        rows, stack = self.growth.rows, np.empty(len(self.growth.seeds) + _SIBLINGS, WAITING)
+        searched, native = self._make_native(rows, len(rows), 0.0)
+        native.hold(lend(stack), lend(self.table.nodes), self.table.described, 0, 0)
+        node_search.plant_roots(searched[-1], native, self.growth.starts, self.growth.seeds)
+        self._run(self.table, searched, native, stack)
 
     def grow_in_turn(self, waiting: list[Array]) -> None:
         """Grow the nodes ``waiting[k]`` of each level k, and all below them."""
@@ -201,12 +209,16 @@ class BranchGrowth:
     def _grow(self, table: NodeTable, rows: Array, nodes: tuple[Any, ...], most: int) -> None:
         """Grow nodes of up to `most` rows of `rows`; `nodes` are the fields of those that wait to be split."""
         height = len(nodes[0])
-        # The smaller child is split first, so that at most log2(n) < 70 siblings wait besides the given nodes.
-        stack = np.empty(height + 70, WAITING)
+        stack = np.empty(height + _SIBLINGS, WAITING)
         for name, values in zip(WAITING.names or (), nodes, strict=True):
             stack[name][:height] = values
-        searched, native = self._make_native(rows, most)
+        searched, native = self._make_native(rows, most, self.growth.whole_weight)
         native.hold(lend(stack), lend(table.nodes), table.described, height, table.n_nodes)
+        self._run(table, searched, native, stack)
+
+    def _run(self, table: NodeTable, searched: tuple[Any, ...], native: Any, stack: Array) -> None:
+        """Call native growth until no node waits to be split; the table grows as it fills up."""
+        height, table.n_nodes = native.count_nodes()
         try:
             while height > 0 and not self.is_stopped:
                 self.growth.check()
@@ -217,8 +229,8 @@ class BranchGrowth:
         finally:
             height, table.n_nodes = native.count_nodes()
 
-    def _make_native(self, rows: Array, most: int) -> tuple[tuple[Any, Any, Any, Any, Any, Any], Any]:
-        """Return the records that native growth reads, and the record of the growth itself."""
+    def _make_native(self, rows: Array, most: int, whole: float) -> tuple[tuple[Any, ...], Any]:
+        """Return the records that native growth reads, and the record of the growth of a tree of weight `whole`."""
         columns, target, rules = self.growth.columns, self.growth.target, self.growth.rules
         # A logarithm for each class and cut costs as much as half a visit, measured on 12 classes.
         cost = 1.0 if is_single(target, rules) else 2.0 + 0.5 * target.n_slots * (target.kind == ENTROPY)
@@ -228,15 +240,14 @@ class BranchGrowth:
             min_weight=2 * rules.min_weight_leaf,
             max_depth=rules.max_depth,
             unit=target.unit,
-            whole_weight=self.growth.whole_weight,
+            whole_weight=whole,
             min_decrease=rules.min_decrease,
             rounding=EPSILON,
             max_visits=_VISITS / cost,
         )
         kept = self._keep(rows)
         spare, quads = self.room.take("spare", (most,), np.int32), most * (kept is not None)
-        features = np.arange(columns.n_features, dtype=np.int32)
-        node = make_node(columns, target, rules, rows, features, most, self.room, kept)
+        node = find_node(columns, target, rules, rows, most, self.room, kept)
         spare_quads = lend(self.room.take("spare quads", (quads,), QUAD))
         return (*describe_search(columns, target, rules), node), node_search.Growth(
             rows, spare, spare_quads, target, limits
@@ -255,41 +266,18 @@ class BranchGrowth:
 
     def tree(self, n_classes: Array) -> BinaryTree:
         """Return the tree, its nodes numbered depth first."""
-        top, count = self.growth.n_nodes, self.table.n_nodes
-        nodes, described = self.table.nodes[:count], self.table.described[:count]
-        levels, columns = self.growth.levels, self.growth.columns
-        above = join_levels(levels) if len(levels) > 1 else _describe_nodes(levels[0])
-        # Nodes that were divided level by level have their splits there.
-        divided = np.flatnonzero(above["left"] != LEAF) if len(levels) > 1 else _NO_NODES
-        if len(divided):
-            nodes["left"][divided], nodes["feature"][divided] = above["left"][divided], above["feature"][divided]
-            # Thresholds and sides of these come from the levels; zeros are valid ranks meanwhile.
-            for name in ("greatest_left", "least_right", "side"):
-                nodes[name][divided] = 0
-        nodes["rows"][:top] = above["n_rows"]
-        # Native growth numbers nodes as they are made; the tree needs depth-first numbers.
-        (places, sizes), integers = np.empty((2, count), np.int64), np.empty((4, count), np.int32)
-        made: dict[str, Array] = {
-            **dict(zip(("children_left", "children_right", "feature", "n_node_samples"), integers, strict=True)),
-            "threshold": np.empty(count),
-            "weighted_n_node_samples": np.empty(count),
-            "missing_go_to_left": np.empty(count, np.uint8),
-            "described": np.empty(described.shape),
-            "pure": np.empty(count, np.uint8),
-            "depths": np.empty(count, np.int64),
-        }
-        table = columns.table, columns.offsets, columns.are_values
-        tree_order.order_nodes(lend(nodes), described, *table, sizes, places, tree_order.Nodes(made))
+        above = self._read_levels() if self.top else None
+        made, places, _ = self.order_nodes()
         described, pure, depths = made.pop("described"), made.pop("pure"), made.pop("depths")
-        weights = made.pop("weighted_n_node_samples")
-        known = self.growth.target.describe_sums(weights, described, pure.view(np.bool_))
-        for name in ("weights", "values", "impurity"):
-            getattr(known, name)[places[:top]] = above[name]
-        if len(divided):
+        known = self.growth.target.describe_sums(made.pop("weighted_n_node_samples"), described, pure.view(np.bool_))
+        if above is not None:
+            for name in ("weights", "values", "impurity"):
+                getattr(known, name)[places[: self.top]] = above[name]
+            divided = np.flatnonzero(above["left"] != LEAF)
             made["threshold"][places[divided]] = above["threshold"][divided]
             made["missing_go_to_left"][places[divided]] = above["missing_left"][divided]
         tree = BinaryTree(
-            n_features=columns.n_features,
+            n_features=self.growth.columns.n_features,
             n_classes=n_classes,
             **made,
             impurity=known.impurity,
@@ -301,6 +289,39 @@ class BranchGrowth:
         # Known here already; a tree from elsewhere finds its depths when they are asked for.
         vars(tree)["depths"] = depths
         return mark_grown(tree)
+
+    def _read_levels(self) -> dict[str, Array]:
+        """Return what the levels hold of the first nodes, and complete the records of these."""
+        above, nodes = join_levels(self.growth.levels), self.table.nodes
+        divided = np.flatnonzero(above["left"] != LEAF)
+        nodes["left"][divided], nodes["feature"][divided] = above["left"][divided], above["feature"][divided]
+        # Thresholds and sides of these come from the levels; zeros are valid ranks meanwhile.
+        for name in ("greatest_left", "least_right", "side"):
+            nodes[name][divided] = 0
+        nodes["rows"][: self.top] = above["n_rows"]
+        return above
+
+    def order_nodes(self, n_trees: int = 1) -> tuple[dict[str, Array], Array, Array]:
+        """Return the arrays of trees that were grown together, the place of each grown node, and its nodes below.
+
+        The first `n_trees` nodes are the roots. Native growth numbers nodes as they are made; here they are numbered
+        depth first, one tree after the other.
+        """
+        count, columns = self.table.n_nodes, self.growth.columns
+        nodes, described = self.table.nodes[:count], self.table.described[:count]
+        (places, sizes), integers = np.empty((2, count), np.int64), np.empty((4, count), np.int32)
+        made: dict[str, Array] = {
+            **dict(zip(("children_left", "children_right", "feature", "n_node_samples"), integers, strict=True)),
+            "threshold": np.empty(count),
+            "weighted_n_node_samples": np.empty(count),
+            "missing_go_to_left": np.empty(count, np.uint8),
+            "described": np.empty(described.shape),
+            "pure": np.empty(count, np.uint8),
+            "depths": np.empty(count, np.int64),
+        }
+        table = columns.table, columns.offsets, columns.are_values
+        tree_order.order_nodes(lend(nodes), described, *table, n_trees, sizes, places, tree_order.Nodes(made))
+        return made, places, sizes
 
 
 def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
@@ -328,7 +349,7 @@ def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
 
 def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Array]]) -> None:
     """Push the best split of each node of the level `number` on the heap `waiting`."""
-    level: Level = growth.levels[number]
+    level = growth.levels[number]
     at = growth.find_splittable(level)
     if len(at) == 0:
         return

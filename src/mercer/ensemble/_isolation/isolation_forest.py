@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -15,17 +15,26 @@ from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_seque
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, Share, attribute, parameter
 from mercer._base.tree_problem import check_values
-from mercer._native.records import BRANCH, ISOLATION_NODE, lend
-from mercer._native.tree import isolation_growth
+from mercer._native.tree import sample_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense, Take
+from mercer._solver.tree.apart_growth import grow_apart
+from mercer._solver.tree.growth import mix_seeds
+from mercer._solver.tree.search import Room
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, floats, integers, part, size
 from mercer._types import Array
 from mercer.ensemble._forest.model import DRAWN
-from mercer.ensemble._isolation.trees import IsolationTrees, PathScores, average_path_length, join_nodes, make_no_trees
+from mercer.ensemble._isolation.trees import (
+    IsolationTrees,
+    PathScores,
+    add_trees,
+    average_path_length,
+    join_nodes,
+    make_no_trees,
+)
 from mercer.errors import ParameterError
 from mercer.tree import ExtraTreeRegressor
 
@@ -38,6 +47,8 @@ _MOST_VALUES = 2**24
 NO_BOUND = Certificate.none("Splits are random: more trees make scores less random, and nothing is minimised.")
 # Rows in the sample of a tree unless `max_samples` says otherwise: more rows hide outliers among others (masking).
 _FEW_SAMPLES = 256
+# An odd number without pattern, whose multiples tell the draws of columns apart.
+_COLUMN_STEP = 0x85EBCA6B
 # The threshold of the original paper: the score of a row whose path is as long as that of an average row.
 _AVERAGE = -0.5
 # The trees of each forest as estimators, made when they are first asked for.
@@ -70,7 +81,7 @@ class Sampling:
             # A power of two, at least twice the rows drawn: the hash table stays half empty.
             entries = 1 << (2 * self.n_drawn - 1).bit_length()
             table = np.empty(1 if self.repeated else entries, np.int64)
-            isolation_growth.draw_rows(self.n_rows, seeds, self.repeated, table, rows)
+            sample_rows.draw_rows(self.n_rows, seeds, self.repeated, table, rows)
             return rows
         # Inverse of the cumulated weights.
         ends = np.cumsum(self.weight)
@@ -97,6 +108,8 @@ class IsolationGrowth:
         Columns that each tree may split.
     max_depth : int
     threads : int
+    room : Room
+        Scratch arrays of each thread.
     """
 
     X: Array
@@ -106,6 +119,7 @@ class IsolationGrowth:
     n_columns: int
     max_depth: int
     threads: int
+    room: Room = field(default_factory=Room)
 
     def solve(self, trees: IsolationTrees | None) -> Solver:
         """Grow the trees that are missing."""
@@ -117,11 +131,11 @@ class IsolationGrowth:
             # Rows that are not in memory are fetched tree by tree: fewer at once.
             batch = max(1, min(batch, _MOST_VALUES // (self.sampling.n_drawn * self.n_features)))
         while len(trees) < len(self.seeds):
-            seeds = self.seeds[len(trees) : len(trees) + batch]
+            first = len(trees)
+            seeds = self.seeds[first : first + batch]
             X, rows = yield from self._read_rows(seeds)
             grown = yield Dense(partial(self._grow, X, rows, seeds, per_call))
-            first = len(trees)
-            trees = trees + grown
+            trees = add_trees([trees, grown]) if first else grown
             yield Step(trees.mean_path(first), trees, NO_BOUND, {"trees": float(len(trees))})
         return Solution(trees, True, NO_BOUND)
 
@@ -143,21 +157,24 @@ class IsolationGrowth:
             self.threads,
             parts.append,
         )
-        return sum(parts[1:], parts[0])
+        return add_trees(parts)
 
     def _grow_part(self, X: Array, rows: Array, seeds: Array, part: slice) -> IsolationTrees:
         """Return some of the trees, grown by one native call."""
-        rows, seeds = rows[part], np.ascontiguousarray(seeds[part])
-        n_trees, m = rows.shape
-        columns = np.repeat(np.arange(self.n_features, dtype=np.int32)[None], n_trees, axis=0)
-        nodes, stack = np.empty((n_trees, 2 * m), ISOLATION_NODE), np.empty(self.max_depth + 2, BRANCH)
-        values, sizes = np.empty(m + 2), np.empty(n_trees, np.int64)
-        isolation_growth.grow_trees(
-            X, rows, seeds, columns, self.n_columns, self.max_depth, lend(nodes), lend(stack), values, sizes
-        )
-        # Which columns a tree may split, in rising order; their order in `columns` is that of the last node.
-        own = np.sort(columns[:, : self.n_columns] if self.n_columns < self.n_features else columns[:, :0], axis=1)
+        starts = mix_seeds(mix_seeds(seeds[part, 0].astype(np.int64)) ^ seeds[part, 1])
+        own = self._draw_columns(starts)
+        drawn = own if own.shape[1] else None
+        sizes, nodes = grow_apart(X, rows[part], starts, drawn, self.max_depth, self.room)
         return join_nodes(self.n_features, sizes, nodes, own)
+
+    def _draw_columns(self, seeds: Array) -> Array:
+        """Return the columns that each tree may split, in rising order; none where each tree may split all."""
+        if self.n_columns == self.n_features:
+            return np.empty((len(seeds), 0), np.int32)
+        # Pseudorandom numbers of the columns, all different: the columns of the least numbers are drawn.
+        numbers = np.arange(self.n_features)
+        chances = mix_seeds(seeds[:, None] + _COLUMN_STEP * (numbers + 1)) * self.n_features + numbers
+        return np.sort(chances.argpartition(self.n_columns, axis=1)[:, : self.n_columns], axis=1).astype(np.int32)
 
 
 class IsolationForest(Detector, Estimator):

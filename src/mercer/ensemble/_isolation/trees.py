@@ -102,11 +102,6 @@ class IsolationTrees:
     def __getstate__(self) -> dict[str, Any]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
-    def __add__(self, other: "IsolationTrees") -> "IsolationTrees":
-        names = [part.name for part in fields(self) if part.name != "n_features"]
-        joined: Any = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
-        return IsolationTrees(self.n_features, **joined)
-
     @cached_property
     def path_lengths(self) -> Array:
         """The depth of each node plus the mean depth of the tree that its rows would make."""
@@ -126,9 +121,9 @@ class IsolationTrees:
     def mean_path(self, first: int = 0) -> float:
         """Return the mean path of the sampled rows of the trees from number `first` on."""
         begin = int(self.sizes[:first].sum())
-        leaves = self.rights[begin:] == LEAF
-        counts = self.counts[begin:][leaves]
-        return float(self.path_lengths[begin:][leaves] @ counts / counts.sum())
+        leaves = begin + np.flatnonzero(self.rights[begin:] == LEAF)
+        counts = self.counts[leaves]
+        return float((self.depths[leaves] + average_path_length(counts)) @ counts / counts.sum())
 
     def make_tree(self, number: int) -> BinaryTree:
         """Return tree `number` with the arrays of scikit-learn's trees; its values are path lengths."""
@@ -161,14 +156,17 @@ def make_no_trees(n_features: int, n_columns: int) -> IsolationTrees:
     return IsolationTrees(n_features, np.zeros(0, np.int64), whole, real, whole, sides, whole, whole, columns)
 
 
-def join_nodes(n_features: int, sizes: Array, nodes: Array, columns: Array) -> IsolationTrees:
-    """Return trees from the records (trees, most nodes) that native code has filled."""
-    used = nodes[np.arange(nodes.shape[1]) < sizes[:, None]]
-    names = ("feature", "threshold", "right", "missing_left", "rows", "depth")
-    features, thresholds, rights, sides, counts, depths = (np.ascontiguousarray(used[name]) for name in names)
-    return IsolationTrees(
-        n_features, sizes, features, thresholds, rights, sides.astype(np.uint8), counts, depths, columns
-    )
+def join_nodes(n_features: int, sizes: Array, nodes: dict[str, Array], columns: Array) -> IsolationTrees:
+    """Return trees of these sizes from the arrays of their nodes, which have the names of `BinaryTree`."""
+    splits = nodes["feature"], nodes["threshold"], nodes["children_right"], nodes["missing_go_to_left"]
+    return IsolationTrees(n_features, sizes, *splits, nodes["n_node_samples"], nodes["depths"], columns)
+
+
+def add_trees(parts: list[IsolationTrees]) -> IsolationTrees:
+    """Return the trees of all parts in one record."""
+    names = [part.name for part in fields(IsolationTrees) if part.name != "n_features"]
+    joined: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return IsolationTrees(parts[0].n_features, **joined)
 
 
 @dataclass(frozen=True, eq=False)
