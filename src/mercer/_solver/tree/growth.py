@@ -30,8 +30,8 @@ class StoppedError(Exception):
 class Rules:
     """When a node is split.
 
-    With `random` each feature that is drawn offers one random cut, and the best of these cuts is taken; unless `judged`,
-    that of the first feature which varies is taken as it is.
+    With `random` each feature that is drawn offers one random cut, and the best of these cuts is taken. Unless
+    `judged`, that of the first feature which varies is taken as it is.
     """
 
     min_rows_split: int = 2
