@@ -105,7 +105,6 @@ _PACKAGES = (
     "compose",
     "dummy",
     "exceptions",
-    "feature_extraction",
     "frozen",
     "multiclass",
     "multioutput",

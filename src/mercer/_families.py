@@ -13,6 +13,7 @@ FAMILIES = (
     "energy",
     "ensemble",
     "estimation",
+    "feature_extraction",
     "feature_selection",
     "gaussian_process",
     "hmm",

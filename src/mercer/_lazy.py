@@ -7,8 +7,10 @@ are passed through when they are asked for; they are not in the family's ``__all
 """
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from types import ModuleType
 from typing import Any
 
 _DOWNLOADS = "it downloads a file, and mercer downloads nothing"
@@ -71,6 +73,9 @@ def load_on_use(
             if name in _SWITCHED:
                 importlib.import_module(_SWITCHED[name])
             value = getattr(importlib.import_module(scikit), name)
+            if isinstance(value, ModuleType) and importlib.util.find_spec(f"{family}.{name}") is not None:
+                # A module of scikit-learn's for which the family has its own, as `mercer.feature_extraction.text`.
+                value = importlib.import_module(f"{family}.{name}")
         else:
             raise AttributeError(f"module {family!r} has no attribute {name!r}{_advise(name, places, scikit)}.")
         vars(importlib.import_module(family))[name] = value
