@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -50,7 +51,7 @@ class Problem:
     class_factor: Array | None
     categories: CategoryTable | None = None
 
-    @property
+    @cached_property
     def n_classes(self) -> Array:
         counts = [len(one) for one in self.classes] or [1] * self.labels.shape[1]
         return np.array(counts, np.int64)

@@ -19,6 +19,14 @@ GROWN_NODE = np.dtype(
     ]
 )
 WAITING = np.dtype([(name, "i8") for name in ("node", "start", "stop", "seed", "depth")])
+BEST_SPLIT = np.dtype(
+    [
+        *((name, "f8") for name in ("gain", "threshold")),
+        *((name, "i8") for name in ("feature", "cut", "side", "is_coarse")),
+    ]
+)
+DIVIDED_SPAN = np.dtype([(name, "i8") for name in ("start", "stop", "place")])
+DIVISION = np.dtype([(name, "i8") for name in ("left_rows", "greatest_left", "least_right")])
 CATEGORY = np.dtype([(name, "f8") for name in ("rows", "weight", "key")])
 PACKED_NODE = np.dtype([("threshold", "f8"), ("mark", "i4"), ("skip", "i4")])
 WORDS = np.dtype([("gradient", "i8"), ("rest", "i8")])

@@ -27,6 +27,21 @@ GrownNode = cython.struct(
 Waiting = cython.struct(
     node=cython.longlong, start=cython.longlong, stop=cython.longlong, seed=cython.longlong, depth=cython.longlong
 )
+# The best split of a node: its gain (the decrease of impurity, in the units of the search), the threshold of a random
+# cut, the column (-1 if no split is allowed), the last code that goes left (-1 for a set of categories), the side of
+# missing rows, and whether the code is a coarse one.
+BestSplit = cython.struct(
+    gain=cython.double,
+    threshold=cython.double,
+    feature=cython.longlong,
+    cut=cython.longlong,
+    side=cython.longlong,
+    is_coarse=cython.longlong,
+)
+# The rows of a node that is divided: where they begin and end, and where they begin once they are divided.
+Span = cython.struct(start=cython.longlong, stop=cython.longlong, place=cython.longlong)
+# What a division found: how many rows went left, the greatest code among them, and the least code among the others.
+Division = cython.struct(left_rows=cython.longlong, greatest_left=cython.longlong, least_right=cython.longlong)
 # A category that is present in a node: its rows, their weight, and what orders the categories.
 Category = cython.struct(rows=cython.double, weight=cython.double, key=cython.double)
 

@@ -5,8 +5,10 @@ import cython
 
 if cython.compiled:
     from cython.cimports.mercer._native.tree import code_order, node_lanes, node_sums
+    from cython.cimports.mercer._native.tree import growth_records as records
 else:
     from mercer._native.tree import code_order, node_lanes, node_sums
+    from mercer._native.tree import growth_records as records
 
 code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
 real = cython.fused_type(cython.float, cython.double)
@@ -16,22 +18,20 @@ def divide_rows(
     codes: cython.const[code][:, ::1],
     missing: cython.const[cython.int][::1],
     rows: cython.const[cython.int][::1],
-    spans: cython.const[cython.longlong][:, ::1],
+    spans: cython.const[records.Span][::1],
     features: cython.const[cython.int][::1],
     cuts: cython.const[cython.int][::1],
     sides: cython.const[cython.schar][::1],
     goes: cython.const[cython.uchar][:, ::1],
     spare: cython.int[::1],
     divided: cython.int[::1],
-    found: cython.longlong[:, ::1],
+    found: records.Division[::1],
 ):
     """Write the rows of each node to `divided`: those that go left, then the others, both in their order.
 
-    `spans` (k, 3): where the rows of a node begin and end in `rows`, and where they begin in `divided`. A row goes left
-    if its code is at most the cut, or if it is missing and the side is 1. A negative cut -1 - c stands for row c of
-    `goes`, which says of each code whether it goes left. `spare` has room for the rows of the largest node. `found`
-    (k, 3), written: the number of rows that went left, the greatest code among them, and the least code among the
-    others (both of rows that are not missing).
+    A row goes left if its code is at most the cut, or if it is missing and the side is 1. A negative cut -1 - c stands
+    for row c of `goes`, which says of each code whether it goes left. `spare` has room for the rows of the largest
+    node. The codes that are written to `found` are those of rows that are not missing.
     """
     f: cython.Py_ssize_t
     a: cython.Py_ssize_t
@@ -45,12 +45,12 @@ def divide_rows(
         for t in range(spans.shape[0]):
             f = features[t]
             cut = cuts[t]
-            a = spans[t, 2]
+            a = spans[t].place
             b = 0
             most = -1
             least = cython.cast(cython.longlong, 1) << 40
             # The rows read so far that go left end at ``divided[a]``, the others are ``spare[:b]``.
-            for i in range(spans[t, 0], spans[t, 1]):
+            for i in range(spans[t].start, spans[t].stop):
                 value = codes[f, rows[i]]
                 if value == missing[f]:
                     # Missing values have a code of their own and go to the side of the split.
@@ -70,9 +70,9 @@ def divide_rows(
                     spare[b] = rows[i]
                     b += 1
             # The caller puts thresholds midway between these two codes' values.
-            found[t, 0] = a - spans[t, 2]
-            found[t, 1] = most
-            found[t, 2] = least
+            found[t].left_rows = a - spans[t].place
+            found[t].greatest_left = most
+            found[t].least_right = least
             # A stable division: both sides keep the order of their rows.
             for i in range(b):
                 divided[a + i] = spare[i]
@@ -81,17 +81,17 @@ def divide_rows(
 def divide_values(
     values: cython.const[real][:, ::1],
     rows: cython.const[cython.int][::1],
-    spans: cython.const[cython.longlong][:, ::1],
+    spans: cython.const[records.Span][::1],
     features: cython.const[cython.int][::1],
     thresholds: cython.const[cython.double][::1],
     sides: cython.const[cython.schar][::1],
     spare: cython.int[::1],
     divided: cython.int[::1],
-    found: cython.longlong[:, ::1],
+    found: records.Division[::1],
 ):
     """Divide as :func:`divide_rows` does, by the values of the columns: rows up to the node's threshold go left.
 
-    `found` (k, 3) receives the number of rows that went left, and zeros.
+    `found` receives the number of rows that went left, and zeros.
     """
     f: cython.Py_ssize_t
     a: cython.Py_ssize_t
@@ -101,10 +101,10 @@ def divide_values(
     with cython.nogil:
         for t in range(spans.shape[0]):
             f = features[t]
-            a = spans[t, 2]
+            a = spans[t].place
             b = 0
             missing_left = sides[t] == 1
-            for i in range(spans[t, 0], spans[t, 1]):
+            for i in range(spans[t].start, spans[t].stop):
                 value = values[f, rows[i]]
                 # NaN compares false, so it goes right unless the side is left.
                 if value <= thresholds[t] or (value != value and missing_left):
@@ -113,9 +113,9 @@ def divide_values(
                 else:
                     spare[b] = rows[i]
                     b += 1
-            found[t, 0] = a - spans[t, 2]
-            found[t, 1] = 0
-            found[t, 2] = 0
+            found[t].left_rows = a - spans[t].place
+            found[t].greatest_left = 0
+            found[t].least_right = 0
             for i in range(b):
                 divided[a + i] = spare[i]
 

@@ -425,9 +425,9 @@ def search_nodes(
     stops: cython.const[cython.longlong][::1],
     seeds: cython.const[cython.longlong][::1],
     bounds: cython.const[cython.double][:, ::1],
-    best: cython.double[:, ::1],
+    best: records.BestSplit[::1],
 ):
-    """Write the best split of each node to `best`: its gain, feature, cut, and the side of missing rows.
+    """Write the best split of each node to `best`.
 
     Parameters
     ----------
@@ -437,9 +437,8 @@ def search_nodes(
     table, target, limits, node : records; see their classes
     starts, stops : (k,), where the rows of each node begin and end
     seeds, bounds : (k,), an integer below 2^32, which decides all draws; (k, 2), the range of the values of a side
-    best : (k, 5), written: gain (the decrease of weighted impurity), feature (-1 if no split is allowed), cut, side
-        (0 right, 1 left, 2 none missing), and the threshold of a random cut or whether the cut is a coarse code. A
-        search by categories replaces the splits by numeric columns that are worse, and sets the cut -1 for its own
+    best : (k,), written. A search by categories replaces the splits by numeric columns that are worse, and sets the cut
+        -1 for its own
     """
     whole: cython.double
     with cython.nogil:
@@ -452,18 +451,19 @@ def search_nodes(
             node.high = bounds[t, 1]
             whole = begin_node(target, limits, node)
             # Start from the best numeric split: its worth is its gain plus the worth of the whole node.
-            if limits.scan == records.CATEGORY_SETS and best[t, 1] >= 0.0:
-                node.best_worth = best[t, 0] + whole
-                node.best_feature = cython.cast(cython.Py_ssize_t, best[t, 1])
-                node.best_cut = cython.cast(cython.longlong, best[t, 2])
-                node.best_side = cython.cast(cython.int, best[t, 3])
-                node.best_threshold = best[t, 4]
+            if limits.scan == records.CATEGORY_SETS and best[t].feature >= 0:
+                node.best_worth = best[t].gain + whole
+                node.best_feature = best[t].feature
+                node.best_cut = best[t].cut
+                node.best_side = cython.cast(cython.int, best[t].side)
+                node.best_threshold = best[t].threshold
             search_features(codes, matrix, table, target, limits, node)
-            best[t, 0] = node.best_worth - (whole if node.best_feature >= 0 else 0.0)
-            best[t, 1] = node.best_feature
-            best[t, 2] = node.best_cut
-            best[t, 3] = node.best_side
-            best[t, 4] = node.is_coarse if limits.scan == records.ALL_CUTS else node.best_threshold
+            best[t].gain = node.best_worth - (whole if node.best_feature >= 0 else 0.0)
+            best[t].threshold = node.best_threshold
+            best[t].feature = node.best_feature
+            best[t].cut = node.best_cut
+            best[t].side = node.best_side
+            best[t].is_coarse = node.is_coarse and limits.scan == records.ALL_CUTS
 
 
 @cython.cfunc

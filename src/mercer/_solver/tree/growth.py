@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native.records import BEST_SPLIT, DIVIDED_SPAN, DIVISION, lend
 from mercer._native.tree import node_rows
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED
 from mercer._solver.tree.categories import pack_categories
@@ -19,6 +20,8 @@ from mercer._types import Array
 
 # Visits (a row in a column) of one call: some milliseconds of work, after which `goes_on` is asked again.
 CALL_VISITS = 2**19
+# The types in which the division of rows reads what a search has found.
+_SPLIT_TYPES = {"feature": np.int32, "cut": np.int32, "side": np.int8}
 EPSILON = np.finfo(np.float64).eps
 
 
@@ -153,8 +156,8 @@ class Growth:
             return False
         level = self.levels[-1]
         best = self.search(level, at)
-        # -1 in the column of features stands for a node without a useful split.
-        at, best = at[best[:, 1] >= 0], best[best[:, 1] >= 0]
+        useful = best["feature"] >= 0
+        at, best = at[useful], best[useful]
         if len(at) == 0:
             return False
         self.levels.append(self.divide(level, at, best, self.n_nodes))
@@ -162,12 +165,11 @@ class Growth:
         return True
 
     def search(self, level: Level, at: Array) -> Array:
-        """Return the best splits of the nodes `at`, an array (nodes, 5).
+        """Return the best splits of the nodes `at`, records of ``growth_records``.
 
-        Columns: gain, feature (-1 if there is none or its gain is too small), rank, side of missing rows, and
-        the threshold of a random cut.
+        The gain is the decrease of weighted impurity; the feature is -1 where no split gains enough.
         """
-        best = np.empty((len(at), 5))
+        best = np.empty(len(at), BEST_SPLIT)
         starts, stops = level.starts[at], level.stops[at]
         parts = self._plan_calls(stops - starts)
 
@@ -180,16 +182,14 @@ class Growth:
         run_numbered(work, len(parts), self.threads)
         self._join(parts, best)
         # A coarse cut becomes the last rank of its step.
-        fuzzy = (best[:, 4] > 0) & (best[:, 1] >= 0) & (not self.rules.random)
+        fuzzy = (best["is_coarse"] > 0) & (best["feature"] >= 0)
         if fuzzy.any():
-            features = best[fuzzy, 1].astype(np.int64)
-            best[fuzzy, 2] = self.columns.edges[features, best[fuzzy, 2].astype(np.int64)]
+            best["cut"][fuzzy] = self.columns.edges[best["feature"][fuzzy], best["cut"][fuzzy]]
         if len(self.columns.kinds):
             self._search_categories(level, at, best)
         # From the units of the search to weighted impurity; the rule is about its share of all weight.
-        best[:, 0] *= self.target.unit
-        small = best[:, 0] / self.whole_weight + EPSILON < self.rules.min_decrease
-        best[small, 1] = -1
+        best["gain"] *= self.target.unit
+        best["feature"][best["gain"] / self.whole_weight + EPSILON < self.rules.min_decrease] = -1
         return best
 
     def _search_categories(self, level: Level, at: Array, best: Array) -> None:
@@ -221,7 +221,7 @@ class Growth:
             if begin == number and cost > CALL_VISITS and looked == d:
                 step = max(1, CALL_VISITS // count)
                 parts += [
-                    (slice(number, number + 1), all_features[first : first + step], np.empty((1, 5)))
+                    (slice(number, number + 1), all_features[first : first + step], np.empty(1, BEST_SPLIT))
                     for first in range(0, d, step)
                 ]
                 begin, visits = number + 1, 0
@@ -235,7 +235,8 @@ class Growth:
         for nodes, features, out in parts:
             if out is None:
                 continue
-            better = out[0, 1] >= 0 and (best[nodes.start, 1] < 0 or out[0, 0] > best[nodes.start, 0])
+            known = best[nodes.start]
+            better = out[0]["feature"] >= 0 and (known["feature"] < 0 or out[0]["gain"] > known["gain"])
             if features[0] == 0 or better:
                 best[nodes.start] = out[0]
 
@@ -244,13 +245,13 @@ class Growth:
 
         The children have the indices `first`, `first` + 1, ..., the left one of each pair before the right one.
         """
-        features, cuts = best[:, 1].astype(np.int32), best[:, 2].astype(np.int32)
-        sides = best[:, 3].astype(np.int8)
-        starts, stops = level.starts[at], level.stops[at]
-        counts = stops - starts
+        features, cuts, sides = (best[name].astype(kind) for name, kind in _SPLIT_TYPES.items())
+        thresholds = best["threshold"].copy()
+        counts = level.stops[at] - level.starts[at]
         places = np.cumsum(counts) - counts
-        spans = np.stack([starts, stops, places], axis=1)
-        rows, found = np.empty(int(counts.sum()), np.int32), np.empty((len(at), 3), np.int64)
+        spans, found = np.empty(len(at), DIVIDED_SPAN), np.empty(len(at), DIVISION)
+        spans["start"], spans["stop"], spans["place"] = level.starts[at], level.stops[at], places
+        rows = np.empty(int(counts.sum()), np.int32)
         goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
         # A split by categories refers to its row of `goes`; see divide_rows.
         cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
@@ -262,30 +263,31 @@ class Growth:
             spare = np.empty(int(counts[run].max()), np.int32)
             if self.columns.are_values:
                 node_rows.divide_values(
-                    *(self.columns.codes, level.rows, spans[run], features[run], best[run, 4].copy(), sides[run]),
-                    *(spare, rows, found[run]),
+                    *(self.columns.codes, level.rows, lend(spans[run]), features[run], thresholds[run], sides[run]),
+                    *(spare, rows, lend(found[run])),
                 )
                 return
             node_rows.divide_rows(
-                *(self.columns.codes, self.columns.missing[0], level.rows, spans[run], features[run], cuts[run]),
-                *(sides[run], goes, spare, rows, found[run]),
+                *(self.columns.codes, self.columns.missing[0], level.rows, lend(spans[run]), features[run], cuts[run]),
+                *(sides[run], goes, spare, rows, lend(found[run])),
             )
 
         run_numbered(work, len(runs), self.threads)
         # The rows of a node stay together: those of the left child, then those of the right one.
         # begins and ends of the children, left and right in turn.
-        begins = np.stack([places, places + found[:, 0]], axis=1).ravel()
-        ends = np.stack([places + found[:, 0], places + counts], axis=1).ravel()
+        middles = places + found["left_rows"]
+        begins = np.stack([places, middles], axis=1).ravel()
+        ends = np.stack([middles, places + counts], axis=1).ravel()
         known = self._describe(rows, begins, ends)
         # The even children are left ones.
         heavier = known.weights[::2] > known.weights[1::2]
         level.left[at] = first + 2 * np.arange(len(at))
         level.right[at] = level.left[at] + 1
         level.feature[at] = features
-        level.threshold[at] = best[:, 4]
+        level.threshold[at] = thresholds
         if not self.rules.random:
             # The greatest value on the left and the least on the right: the threshold is midway.
-            lower, upper = np.where(cuts < 0, 0, found[:, 1:].T)
+            lower, upper = (np.where(cuts < 0, 0, found[name]) for name in ("greatest_left", "least_right"))
             level.threshold[at] = self.columns.thresholds(features, lower, upper)
         self._note_categories(level, at, features, cuts)
         # Where a node had no missing values, later ones go to the heavier side.

@@ -137,11 +137,11 @@ def make_node(
 
 
 def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array, features: Array, best: Array) -> None:
-    """Write the best split of the nodes `at` by `features` to `best`, whose columns :func:`search_nodes` describes."""
+    """Write the best split of the nodes `at` by `features` to `best`, records of ``growth_records``."""
     starts, stops = level.starts[at], level.stops[at]
     node = make_node(columns, target, rules, level.rows, features, int((stops - starts).max()), Room())
     searched = describe_search(columns, target, rules)
-    node_search.search_nodes(*searched, node, starts, stops, level.seeds[at], level.bounds[at], best)
+    node_search.search_nodes(*searched, node, starts, stops, level.seeds[at], level.bounds[at], lend(best))
 
 
 def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at: Array, best: Array) -> Array:
@@ -174,5 +174,5 @@ def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at:
     node = node_search.Node(level.rows, np.arange(d, dtype=np.int32), scratch, sets=sets)
     searched = describe_search(columns, target, rules, categories=True)
     seeds, bounds = level.seeds[at], level.bounds[at]
-    node_search.search_nodes(*searched, node, level.starts[at], level.stops[at], seeds, bounds, best)
+    node_search.search_nodes(*searched, node, level.starts[at], level.stops[at], seeds, bounds, lend(best))
     return goes

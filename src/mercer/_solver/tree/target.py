@@ -92,9 +92,11 @@ class ClassTarget:
     def describe_sums(self, weights: Array, counts: Array, pure: Array) -> Described:
         """Return values and impurities of nodes with these weights and class weights `counts`."""
         fractions = counts / weights[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = fractions**2 if self.kind == SQUARES else fractions * np.log2(fractions)
-        terms = np.where(fractions > 0, terms, 0.0)
+        if self.kind == SQUARES:
+            terms = fractions**2
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                terms = np.where(fractions > 0, fractions * np.log2(fractions), 0.0)
         begins = self.first_slots[:-1]
         # The mean over outputs.
         sums = np.add.reduceat(terms, begins, axis=1)

@@ -354,6 +354,6 @@ def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Arr
     if len(at) == 0:
         return
     best = growth.search(level, at)
-    for place, split in zip(at.tolist(), best):
-        if split[1] >= 0:
-            heapq.heappush(waiting, (-float(split[0]), number, place, split[None]))
+    for i, place in enumerate(at.tolist()):
+        if best["feature"][i] >= 0:
+            heapq.heappush(waiting, (-float(best["gain"][i]), number, place, best[i : i + 1]))

@@ -64,7 +64,9 @@ class TreeSettings:
         goes_on : callable
             Asked every few milliseconds; where it returns False, ``StoppedError`` is raised.
         """
-        rules = replace(self.rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
+        rules = self.rules
+        if self.min_weight_share > 0:
+            rules = replace(rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
         growth = Growth(columns, target, rules, threads, goes_on)
         growth.begin(np.flatnonzero(weight > 0).astype(np.int32), seed)
         if self.max_leaves is None:
