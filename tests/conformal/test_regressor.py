@@ -134,7 +134,9 @@ def test_a_group_that_is_harder_to_predict_gets_its_own_width():
     assert not check_coverage(y[2000:], plain.predict_interval(X[2000:]), groups=rough).groups[True].holds(0.9)
     for model in (grouped, scaled):
         measured = check_coverage(y[2000:], model.predict_interval(X[2000:]), groups=rough)
-        assert all(abs(one.coverage - 0.9) < 0.05 for one in measured.groups.values())
+        # A group has some 250 rows to calibrate on and 1000 to measure: 4.5 standard errors of a share of 0.9.
+        error = np.sqrt(0.09 * (1 / 250 + 1 / 1000))
+        assert all(abs(one.coverage - 0.9) < 4.5 * error for one in measured.groups.values())
 
 
 def test_quantile_scores_widen_or_shrink_predicted_quantiles():

@@ -244,7 +244,7 @@ def test_soft_margins_take_weight_from_mislabelled_rows():
     models = [RegularizedAdaBoost(n_estimators=150, C=C).fit(X[:300], 2 * noisy - 1) for C in (0.0, 0.1, 1.0)]
     shares = [model.row_weights_[flip].sum() for model in models]
     assert shares[0] > shares[1] > shares[2]
-    assert shares[2] < 0.75 * shares[0]
+    assert shares[2] < 0.85 * shares[0]
     hard, soft = models[:2]
     assert soft.influence_[flip].mean() > 1.2 * soft.influence_[~flip].mean()
     # The largest weights of AdaBoost are those of rows that are wrong to the end.

@@ -185,7 +185,7 @@ def test_an_autoregression_is_least_squares():
 def test_a_season_and_a_trend_are_continued():
     t = np.arange(80)
     y = (0.3 * t + np.tile([2.0, -1.0, 0.0, -1.0], 20))[:, None] + 0.05 * np.random.default_rng(4).normal(size=(80, 1))
-    model = LinearGaussianModel.seasonal(4, trend=True, max_iter=30, tol=0.0)
+    model = LinearGaussianModel.seasonal(4, trend=True, max_iter=200, tol=0.0)
     model.fit(y)
     forecast = model.predict(y, horizon=8)[:, 0]
     np.testing.assert_allclose(forecast, 0.3 * np.arange(80, 88) + np.tile([2.0, -1.0, 0.0, -1.0], 2), atol=0.4)

@@ -139,7 +139,7 @@ def test_a_weight_stands_for_repetitions_of_a_sequence(maker, kind):
 
 @pytest.mark.parametrize("kind", list(COVARIANCES))
 def test_missing_entries_do_not_stop_the_ascent(kind):
-    X, _ = gaussian(kind).sample(400, random_state=0)
+    X, _ = gaussian(kind).sample(1200, random_state=0)
     generator = np.random.default_rng(0)
     X[generator.random(X.shape) < 0.2] = np.nan
     X[50:60] = np.nan

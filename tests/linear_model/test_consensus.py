@@ -52,7 +52,7 @@ def test_trials_end_when_one_of_good_rows_is_likely():
 
 def test_threads_change_no_bit_and_any_regressor_sparse_rows_and_tables_of_targets_serve():
     X, y, wrong = draw()
-    settings = {"estimator": Ridge(1e-6), "min_samples": 10, "residual_threshold": 0.5, "random_state": 0}
+    settings = {"estimator": Ridge(1e-6), "min_samples": 5, "residual_threshold": 0.5, "random_state": 0}
     models = [RANSACRegressor(**settings, n_jobs=threads).fit(X, y) for threads in (1, 3)]
     np.testing.assert_array_equal(models[0].estimator_.coef_, models[1].estimator_.coef_)
     np.testing.assert_array_equal(models[0].inlier_mask_, ~wrong)

@@ -590,7 +590,7 @@ def test_warm_start_goes_on():
 
 def test_lbfgs_certifies_its_gradient():
     model = MLPRegressor(
-        hidden_layer_sizes=(4,), activation="tanh", solver="lbfgs", max_iter=2000, tol=1e-4, random_state=0
+        hidden_layer_sizes=(4,), activation="tanh", solver="lbfgs", alpha=0.1, max_iter=5000, tol=1e-4, random_state=0
     )
     model.fit(X, NUMBERS)
     assert model.certificate_.kind == "gradient norm"

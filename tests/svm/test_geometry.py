@@ -138,7 +138,8 @@ def test_slacks_of_a_tube_are_those_of_its_primal_program():
     y = X @ [1.0, -2.0] + random.normal(size=20)
     xi, value = solve_primal(X, y, np.full(20, 0.7), epsilon=0.4)
     model = SVR(C=0.7, epsilon=0.4, kernel="linear", tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(slacks(model, X, y), xi, atol=1e-5)
+    # Where as many rows lie above the tube as below, the offset is free within bounds, and only the sum is unique.
+    assert slacks(model, X, y).sum() == pytest.approx(xi.sum(), rel=1e-5)
     assert 0.5 * (model.coef_[0] @ model.coef_[0]) + 0.7 * slacks(model, X, y).sum() == pytest.approx(value, rel=1e-7)
 
 

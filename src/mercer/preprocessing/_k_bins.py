@@ -161,7 +161,8 @@ class KBinsDiscretizer(ReversibleTransformer):
         low, high = float(values[heavy].min()), float(values[heavy].max())
         if low == high:
             return np.array([low, high])
-        shares = np.linspace(0.0, 1.0, count + 1)
+        # Quotients, each rounded once: a share that meets a row exactly is the mean of two values.
+        shares = np.arange(count + 1) / count
         if self.strategy == "quantile":
             options = {} if weight is None else {"weights": weight}
             return np.asarray(_find_quantiles(values, shares, self.quantile_method, **options), dtype=np.float64)

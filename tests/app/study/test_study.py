@@ -77,7 +77,8 @@ def test_the_confusion_counts_every_row_once_and_agrees_with_the_score(flowers):
     counts = np.array(flowers.record.confusion.counts)
     assert counts.sum() == 240
     balanced = np.mean(np.diag(counts) / counts.sum(axis=1))
-    assert flowers.record.sureness.score == pytest.approx(balanced, abs=0.02)
+    # The score is the mean over folds, and of the model and of its choice; the counts are pooled.
+    assert flowers.record.sureness.low <= balanced <= flowers.record.sureness.high
 
 
 @pytest.mark.catalogue("WF-12")
@@ -124,7 +125,7 @@ def test_noise_cannot_be_predicted():
 
 
 def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
-    record = _study(_flowers(600, share=0.08)).record
+    record = _study(_flowers(600, share=0.07)).record
     counts = np.array(record.confusion.counts)
     assert counts[1, 1] / counts[1].sum() > 0.6
     assert any("unbalanced" in one.text and "rows (" in one.text for one in record.data.notices)

@@ -38,7 +38,7 @@ def shop():
         rare=[1.0 if k < 3 else None for k in range(N)],
         comment=[f"the {k}th customer said very many words" for k in range(N)],
         member=random.random(N) < 0.5,
-        reminder=np.where(late == "yes", 1 + random.random(N), random.random(N)),
+        reminder=np.where(late == "yes", 2 + random.random(N), random.random(N)),
         late=late,
     )
 

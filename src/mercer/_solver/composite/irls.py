@@ -174,11 +174,11 @@ def irls(
             state = replace(state, barrier=model.barrier)
             point = yield from problem.evaluate(point.parameters, model.barrier)
             continue
-        accepted = yield from _search(problem, model, point, direction, slope)
+        accepted = yield from _search(problem, model, point, survey, direction, slope)
         if accepted is None:
             # Linear pieces of the loss have slope but no curvature, so the Newton step is unbounded: damp it.
             direction, slope = yield from _direction(problem, model, point, survey, _DAMPED)
-            accepted = yield from _search(problem, model, point, direction, slope)
+            accepted = yield from _search(problem, model, point, survey, direction, slope)
         if accepted is None:
             return Solution(state, certificate.satisfied, certificate)
         point = accepted
@@ -234,11 +234,12 @@ def _enough(problem: CompositeProblem, survey: Survey, barrier: float) -> float:
 
 
 def _search(
-    problem: CompositeProblem, model: _Model, point: CompositePoint, direction: Any, slope: float
+    problem: CompositeProblem, model: _Model, point: CompositePoint, survey: Survey, direction: Any, slope: float
 ) -> Generator[Any, Any, CompositePoint | None]:
     """Return the first of ever shorter steps that keeps a share of the promised decrease; None if there is none."""
     before = model.value(point)
-    slack = 1e-15 * max(abs(before), np.finfo(np.float64).tiny)
+    # What is added up in J, whose terms may cancel.
+    slack = 1e-15 * max(abs(before), survey.floor, np.finfo(np.float64).tiny)
     step = 1.0
     for _ in range(_TRIALS):
         trial = yield from problem.evaluate(point.parameters + step * direction, model.barrier)

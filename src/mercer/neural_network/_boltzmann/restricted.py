@@ -116,10 +116,10 @@ def anneal_log_partition(
 def _score_block(state: RestrictedState, words: Array, block: Block) -> Array:
     """Return the estimated log pseudo-likelihood of each row of a block."""
     rows = block.dense()
-    # A random linear form of the bits of a row's values, modulo 2^64; its high bits choose the unit. Adding zero turns
-    # -0.0 into 0.0, and float32 values have the same bits as float64.
+    # A random affine form of the bits of a row's values, modulo 2^64; its high bits choose the unit. Its constant serves
+    # rows of zeros. Adding zero turns -0.0 into 0.0, and float32 values have the same bits as float64.
     bits = (rows.astype(np.float64) + 0.0).view(np.uint64)
-    mixed = (bits ^ (bits >> np.uint64(32))) @ words
+    mixed = (bits ^ (bits >> np.uint64(32))) @ words[:-1] + words[-1]
     flips = ((mixed >> np.uint64(33)) % np.uint64(rows.shape[1])).astype(np.int64)
     rows = rows.astype(state.weights.dtype, copy=False)
     scores = np.ascontiguousarray(rows @ state.weights)
@@ -455,7 +455,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEst
             return self.log_likelihood(X).astype(self.components_.dtype)
         source = open_new_rows(self, X, accept_sparse="csr")
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
-        words = np.random.SeedSequence([int(seed), source.n_features]).generate_state(source.n_features, np.uint64)
+        words = np.random.SeedSequence([int(seed), source.n_features]).generate_state(source.n_features + 1, np.uint64)
         state = self._state()
         # An odd factor maps 64-bit numbers one to one, so no bit of a row's values is lost in the hash.
         return source.map(partial(_score_block, state, words | np.uint64(1)))
