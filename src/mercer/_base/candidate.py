@@ -72,6 +72,9 @@ class Candidate:
         if there is no way to count them.
     text : str
         What it is, in a sentence.
+    draw : callable or None
+        ``draw(generator)`` returns one setting drawn at random, for a longer search in large tables; None if a search
+        is not worth its time. Of candidates that can be searched the first one leads: it is tried first on many rows.
     """
 
     name: str
@@ -88,6 +91,7 @@ class Candidate:
     unfit: Callable[[Shape], str] = _always
     complexity: Callable[[Any], tuple[float, str]] | None = None
     text: str = ""
+    draw: Callable[[np.random.Generator], dict[str, Any]] | None = None
 
     def settings(self, shape: Shape) -> dict[str, list[Any]]:
         """List the settings worth trying for a table of this shape, if they form one grid."""

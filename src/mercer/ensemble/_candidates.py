@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from mercer._base.candidate import Candidate, Shape
 from mercer.ensemble._forest.forests import (
     ExtraTreesClassifier,
@@ -21,6 +23,20 @@ _BOOSTING: list[dict[str, list[Any]]] = [
     {"learning_rate": [0.05], "max_leaf_nodes": [8], "min_samples_leaf": [5], "max_features": [0.5]},
     {"max_iter": [1000], "max_leaf_nodes": [8], "min_samples_leaf": [5]},
 ]
+
+
+def _draw_boosting(random: np.random.Generator) -> dict[str, Any]:
+    """Draw a setting of boosted trees whose number of trees is found by early stopping."""
+    return {
+        "learning_rate": float(np.exp(random.uniform(np.log(0.03), np.log(0.15)))),
+        "max_leaf_nodes": int(random.choice([8, 15, 31, 63])),
+        "min_samples_leaf": int(random.choice([5, 20, 60])),
+        "max_features": float(random.choice([0.3, 0.6, 1.0])),
+        "l2_regularization": float(random.choice([0.0, 1.0, 10.0])),
+        "max_iter": 1000,
+        "early_stopping": True,
+        "n_iter_no_change": 15,
+    }
 
 
 def _forest(shape: Shape) -> Any:
@@ -97,6 +113,7 @@ CANDIDATES = (
             _NEEDS,
             complexity=_count_boosted,
             text="A hundred trees or more, each grown on the errors of the trees before it.",
+            draw=_draw_boosting,
         )
         for task, make in (("classification", _boosting), ("regression", _boosting_of_numbers))
     ),

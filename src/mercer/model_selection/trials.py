@@ -11,7 +11,8 @@ progress or looks at the models in between takes the steps itself:
    :func:`find_outdone` compares losses of single rows.
 
 :func:`fit_settings`, :func:`fit_weights`, :func:`respond` and :func:`take_rows` fit and ask one model on one split;
-:func:`order_growing` and :func:`score_sizes` make a learning curve on the folds of a plan.
+:func:`order_growing` and :func:`score_sizes` make a learning curve on the folds of a plan, and :func:`halve_settings`
+finds the best of many settings by successive halving over rows.
 
 Examples
 --------
@@ -28,6 +29,7 @@ Examples
 """
 
 from mercer.model_selection._curves import order_growing, score_sizes
+from mercer.model_selection._halving import halve_settings, list_sizes
 from mercer.model_selection._nested import conclude
 from mercer.model_selection._plan import Plan, make_plan
 from mercer.model_selection._rule import find_outdone
@@ -52,6 +54,8 @@ __all__ = [
     "find_outdone",
     "fit_settings",
     "fit_weights",
+    "halve_settings",
+    "list_sizes",
     "make_plan",
     "order_growing",
     "respond",

@@ -247,7 +247,7 @@ def test_no_candidate_is_skipped_while_there_is_time_for_one_of_its_settings(fak
 
 
 def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(fake_time, monkeypatch):
-    monkeypatch.setattr(schedule.Schedule, "_measure_left", lambda turn: -1.0)
+    monkeypatch.setattr(schedule.Schedule, "measure_left", lambda turn: -1.0)
     seconds = {"guess": ("baseline", 1), "slow": ("kernel machines", 90)}
     selected, order, _ = fake_time(seconds, 30.0)
     assert order == ["guess"]
@@ -260,7 +260,7 @@ def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(f
 
 
 def test_the_quickest_candidate_is_tried_if_there_was_time_for_none(fake_time, monkeypatch):
-    monkeypatch.setattr(schedule.Schedule, "_measure_left", lambda turn: -1.0)
+    monkeypatch.setattr(schedule.Schedule, "measure_left", lambda turn: -1.0)
     seconds = {"guess": ("baseline", 1), "line": ("linear models", 20), "slow": ("kernel machines", 90)}
     selected, order, _ = fake_time(seconds, 30.0)
     assert order == ["guess", "line"]

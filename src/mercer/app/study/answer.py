@@ -138,6 +138,13 @@ def _say_why_chosen(record: Record) -> list[str]:
             f"{_agree(best.name, 'its', 'their')} probabilities are worse than those of the constant guess. "
             f"{_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen."
         ]
+    if "for which there is no time" in best.text:
+        reason = best.text[best.text.rindex("A fit to all") :]
+        return [
+            f"{_capitalise(_add_article(best.name))} {_agree(best.name, 'has', 'have')} the best score in the "
+            f"comparison, {score}. {reason} {_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen, "
+            f"{_agree(chosen.name, 'whose', 'whose')} score in the comparison is {worse}."
+        ]
     if "not clearly better" in best.text:
         return [
             f"{_capitalise(best.name)} have the best score, {score}, but row by row they are not clearly better than "

@@ -49,6 +49,7 @@ class Clock:
         self.watch = watch
         self.debug = debug
         self.expected: float | None = None  # seconds of the whole study, once they were forecast
+        self.n_more_rows = 0  # rows that are not compared, to which the chosen model is fitted too
         self.interrupted = False
         self.notices: list[Notice] = []
         self.left_out: list[str] = []

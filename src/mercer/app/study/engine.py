@@ -20,8 +20,9 @@ from mercer.app.study.choice import comparison
 from mercer.app.study.choice.calibrating import calibrate
 from mercer.app.study.choice.constraints import list_dropped_texts, read_directions
 from mercer.app.study.choice.dependence import Finding, find_dependence
+from mercer.app.study.choice.schedule import measure_reserve
 from mercer.app.study.choice.selection import Selection, keep_winner, open_selection
-from mercer.app.study.choice.splits import limit_folds
+from mercer.app.study.choice.splits import has_many_rows, limit_folds
 from mercer.app.study.choice.trying import try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
@@ -32,6 +33,7 @@ from mercer.app.study.drivers import find_drivers, measure_dependences
 from mercer.app.study.final import describe_fit, fit_final
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.metrics import find_threshold
+from mercer.app.study.more_rows import describe_apart, draw_apart, measure_apart, predict_apart, prefer_affordable
 from mercer.app.study.partial_record import PartialRecord
 from mercer.app.study.recipe import choose_costs, find_model, make_balanced_costs, make_encoder
 from mercer.app.study.record import Fit, StrangeRow
@@ -49,6 +51,10 @@ _FIRST_SHARE = 0.05
 _PROBES = (500, 1000, 8000)
 # Candidates are compared on at least this many rows, however short the budget is.
 _FEWEST_ROWS = 2000
+# Of many rows, which have one inner split, they are compared on this many at least.
+_FEWEST_OF_MANY = 10_000
+# Many rows are all compared if there are at most this many times those for which there is time.
+_FACTOR_OF_ALL = 3
 
 
 def study(
@@ -119,31 +125,50 @@ def _study_target(partial: PartialRecord) -> None:
     partial.notices += list_dropped_texts(dataset)
     options, notices = limit_folds(options, dataset)
     partial.options, partial.notices = options, partial.notices + notices
-    stakes = read_stakes(dataset, options)
+    # Costs that do not suit the rows are refused before models are fitted.
+    read_stakes(dataset, options)
     sample = draw_rows(dataset, _choose_sample_size(dataset, options), options.seed)
+    clock.n_more_rows = len(dataset) - len(sample)
     selection = open_selection(sample, options)
     partial.selection = selection
     try_candidates(selection, sample, options, clock)
     if selection.conclusion is None:
         return
+    _fit_choice(partial, sample)
+    _collect_parts(partial, selection, sample)
+
+
+def _fit_choice(partial: PartialRecord, sample: Dataset) -> None:
+    """Calibrate the chosen candidate, describe the comparison, and fit the candidate to all rows."""
+    selection, dataset, options, clock = partial.selection, partial.dataset, partial.options, partial.clock
+    assert selection is not None
+    assert dataset is not None
     if sample.classes:
         sentence = clock.attempt(
-            "calibration", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
+            "calibration",
+            lambda: _calibrate(selection, sample, options),
+            0.6,
+            "",
+            _estimate_calibration(selection) + (measure_reserve(clock) if has_many_rows(sample, options) else 0.0),
         )
         if sentence:
             clock.notices.append(Notice("note", "the model", sentence))
+    apart = draw_apart(dataset, sample, options)
+    n_rows = len(dataset)
+    if apart is not None and not clock.interrupted:
+        n_rows = prefer_affordable(selection, dataset, len(sample), clock)
     partial.listed = comparison.list_candidates(selection, options)
     partial.parts["sureness"] = comparison.measure_sureness(selection, sample, options)
     keep_winner(selection)
     clock.tell("fitting the chosen model to all rows", 0.62)
-    partial.model, partial.parts["fit"] = _fit_all_rows(selection, dataset, sample, options, clock, stakes)
+    stakes = read_stakes(dataset, options)
+    partial.model, partial.parts["fit"] = _fit_all_rows(partial, sample, stakes, apart, n_rows)
     threshold = find_threshold(partial.model, dataset.positive)
     partial.parts["fit"] = replace(partial.parts["fit"], threshold=threshold)
     partial.notices += [
         *list_notices(dataset, sample, clock),
         *list_lacking(selection.lacking, options.budget, options.spent, options.n_targets),
     ]
-    _collect_parts(partial, selection, sample)
 
 
 def _drop_costs(options: Options, kept: list[bool]) -> Options:
@@ -175,9 +200,13 @@ def _choose_sample_size(dataset: Dataset, options: Options) -> int:
         seconds.append(time.perf_counter() - began)
     # The first probe pays for what is done once; the seconds per row are the slope between the other two.
     a_row = max(seconds[2] - seconds[1], 0.1 * seconds[2]) / (_PROBES[2] - _PROBES[1])
-    n_fits = options.folds * options.repeats * (options.inner + 1)
+    many = has_many_rows(dataset, options)
+    inner = 1 if many and "inner" not in options.shown else options.inner
+    n_fits = options.folds * options.repeats * (inner + 1)
     n_rows = int(_FIRST_SHARE * options.budget / (a_row * n_fits))
-    return min(options.max_rows, max(_FEWEST_ROWS, n_rows))
+    n_rows = max(_FEWEST_ROWS if not many else _FEWEST_OF_MANY, n_rows)
+    # A comparison of a third of the rows saves less than keeping rows apart costs.
+    return options.max_rows if many and len(dataset) <= _FACTOR_OF_ALL * n_rows else min(options.max_rows, n_rows)
 
 
 def _estimate_calibration(selection: Selection) -> float:
@@ -191,19 +220,30 @@ def _calibrate(selection: Selection, dataset: Dataset, options: Options) -> str:
 
 
 def _fit_all_rows(
-    selection: Selection, dataset: Dataset, sample: Dataset, options: Options, clock: Clock, stakes: Stakes | None
+    partial: PartialRecord, sample: Dataset, stakes: Stakes | None, apart: np.ndarray | None, n_rows: int
 ) -> tuple[Any, Fit]:
-    """Fit the chosen model to all rows if there is time, else to those on which candidates were compared."""
+    """Fit the chosen model to all rows but those `apart`, or to `n_rows` of them if there is no time for more."""
+    selection, dataset, options, clock = partial.selection, partial.dataset, partial.options, partial.clock
+    assert selection is not None
+    assert dataset is not None
     if not clock.interrupted:
-        # The time of a fit is taken to grow in proportion to its rows; 1.5 is a margin.
-        growth = len(dataset) / max(len(selection.plan.outer[0][0]), 1)
-        needs = 1.5 * selection.seconds[selection.result.winner] * n_threads(options.n_jobs) * growth
-        rows = dataset if needs < max(clock.measure_left(), 1.0) or len(sample) == len(dataset) else sample
-        if len(rows) < len(dataset):
-            text = f"There was no time to fit the chosen model to all rows. It is fitted to {len(sample)} of them."
+        rows = dataset
+        if apart is not None:
+            rows = dataset.take(np.setdiff1d(np.arange(len(dataset)), apart))
+        elif len(sample) < len(dataset):
+            # The time of a fit is taken to grow in proportion to its rows; 1.5 is a margin.
+            growth = len(dataset) / max(len(selection.plan.outer[0][0]), 1)
+            needs = 1.5 * selection.seconds[selection.result.winner] * n_threads(options.n_jobs) * growth
+            n_rows = len(dataset) if needs < max(clock.measure_left(), 1.0) else len(sample)
+        if n_rows < len(rows):
+            rows = sample if n_rows <= len(sample) else draw_rows(rows, n_rows, options.seed)
+            text = f"There was no time to fit the chosen model to all rows. It is fitted to {len(rows)} of them."
             clock.notices.append(Notice("warning", "the model", text, "Give a larger --budget."))
         try:
-            return fit_final(selection, rows, options, stakes)
+            model, fit = fit_final(selection, rows, options, stakes)
+            if apart is not None:
+                _score_apart(partial, model, dataset.take(apart), len(rows))
+            return model, fit
         except KeyboardInterrupt:
             clock.interrupted = True
         except Exception as wrong:
@@ -217,6 +257,19 @@ def _fit_all_rows(
     # The model of the first fold exists already, so there is always something to return.
     model = selection.winner.models[0]
     return model, describe_fit(find_model(model), selection.winner.chosen_settings[0], None)
+
+
+def _score_apart(partial: PartialRecord, model: Any, apart: Dataset, n_fitted: int) -> None:
+    """Replace the score of the comparison by that of the final model on rows that were kept apart."""
+    selection, options = partial.selection, partial.options
+    assert selection is not None
+    predictions = predict_apart(model, apart)
+    interval = measure_apart(selection, apart, predictions, options)
+    sure = describe_apart(partial.parts["sureness"], interval, selection, len(apart), n_fitted)
+    partial.parts["sureness"] = sure
+    partial.apart = apart, predictions
+    text = f"The model is fitted to {n_fitted} rows. {len(apart)} other rows were kept apart and give its score."
+    partial.notices.append(Notice("note", "the model", text, told=True))
 
 
 def _collect_parts(partial: PartialRecord, selection: Selection, sample: Dataset) -> None:
@@ -238,9 +291,11 @@ def _collect_parts(partial: PartialRecord, selection: Selection, sample: Dataset
         "kinds of errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
     _store_rows(partial, sample)
+    # Rows that were kept apart tell the errors of the final model itself.
+    unseen, answers = partial.apart if partial.apart is not None else (sample.take(kept), predictions[kept])
     if predictions.ndim == 2 or not sample.classes:
         parts["conformal"] = clock.attempt(
-            "intervals of single predictions", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
+            "intervals of single predictions", lambda: _store_scores(unseen, answers), 0.69
         )
     stakes = read_stakes(sample, options)
     if stakes is not None:

@@ -36,6 +36,7 @@ class PartialRecord:
     model: Any = None
     answer: str = ""
     parts: dict[str, Any] = field(default_factory=dict)
+    apart: tuple[Dataset, Any] | None = None  # rows that were kept apart, and the model's predictions of them
 
     def note_error(self, wrong: Exception) -> None:
         """Add a notice that an error ended the study early."""

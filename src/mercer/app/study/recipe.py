@@ -81,10 +81,18 @@ def describe_shape(dataset: Dataset, n_columns: int, seed: int) -> Shape:
     return Shape(len(dataset), n_columns, len(dataset.classes), seed, spread or 1.0)
 
 
-def make_contender(candidate: Candidate, dataset: Dataset, n_columns: int, seed: int, costs: Any) -> Contender:
+def make_contender(
+    candidate: Candidate,
+    dataset: Dataset,
+    n_columns: int,
+    seed: int,
+    costs: Any,
+    grids: list[dict[str, list[Any]]] | None = None,
+) -> Contender:
     """Return the candidate as a pipeline over the columns of a table.
 
-    With `costs`, a matrix or "balanced", a decision by expected cost follows the probabilities.
+    With `costs`, a matrix or "balanced", a decision by expected cost follows the probabilities. `grids` are settings to
+    try instead of the candidate's own.
     """
     shape = describe_shape(dataset, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
@@ -103,7 +111,7 @@ def make_contender(candidate: Candidate, dataset: Dataset, n_columns: int, seed:
     if "scaled" in candidate.needs:
         steps.append(("scale", StandardScaler(with_mean=encoder.sparse_output is False)))
     pipeline = Pipeline([*steps, ("model", model)])
-    grids = candidate.list_grids(shape)
+    grids = candidate.list_grids(shape) if grids is None else grids
     space = [{prefix + name: values for name, values in grid.items()} | transforms for grid in grids]
     return Contender(candidate.name, pipeline, space, candidate.rank)
 

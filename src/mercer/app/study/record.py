@@ -84,6 +84,7 @@ class Sureness:
     floor: float | None = None  # an estimate of the best score that any model could reach, or None
     floor_text: str = ""
     other_metrics: dict[str, list[float]] = field(default_factory=dict)  # name: [value, low, high]
+    n_apart: int = 0  # rows that were kept apart from comparison and fit, if they give the score
 
 
 @dataclass(frozen=True)

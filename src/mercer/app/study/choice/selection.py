@@ -41,6 +41,7 @@ class Selection:
     costs: np.ndarray | None = None  # by which classes are predicted from probabilities; None takes the most probable
     stack: Stack | None = None  # the weighted mean of the best candidates
     outdone: dict[str, str] = field(default_factory=dict)  # candidates that are worse row by row, and than which one
+    too_slow: dict[str, str] = field(default_factory=dict)  # candidates without time for a fit to all rows, and why
     rivals: dict[str, str] = field(default_factory=dict)  # a stack that is not clearly better, and than which candidate
 
     def threads(self, n_jobs: int | None) -> int:

@@ -19,6 +19,13 @@ from mercer.model_selection.trials import Plan, Rows, make_plan, respond
 _LEAST_PROBABILITY = 1e-6
 # Groups of rows that a study by groups needs: one to test on, and two for the inner folds.
 _FEWEST_GROUPS = 3
+# Rows from which on, within a budget, one inner split is enough to choose settings: it tests on thousands of rows.
+_MANY_ROWS = 10_000
+
+
+def has_many_rows(dataset: Dataset, options: Options) -> bool:
+    """Return whether the time of a study goes to the best candidate and its settings, and not to more inner splits."""
+    return options.budget is not None and len(dataset) >= _MANY_ROWS
 
 
 def make_scorer(metric: Metric, classes: list[str]) -> Callable[..., float]:
@@ -82,6 +89,8 @@ def draw_plan(dataset: Dataset, metric: Metric, options: Options) -> Plan:
     plan = make_plan(
         rows, dataset.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
     )
+    if has_many_rows(dataset, options) and "inner" not in options.shown:
+        plan = replace(plan, inner=[splits[:1] for splits in plan.inner])
     if not dataset.classes:
         return plan
     outer, inner, folds = [], [], 0

@@ -10,9 +10,10 @@ from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.constraints import find_unable
+from mercer.app.study.choice.exploring import explore
 from mercer.app.study.choice.schedule import ENSEMBLES, Schedule, find_turn, limit_time
 from mercer.app.study.choice.selection import Selection, open_selection
-from mercer.app.study.choice.splits import make_scorer
+from mercer.app.study.choice.splits import has_many_rows, make_scorer
 from mercer.app.study.choice.stacking import NAME as STACKED
 from mercer.app.study.choice.stacking import fit_folds
 from mercer.app.study.choice.winner import add_stack, choose
@@ -39,14 +40,17 @@ def try_candidates(selection: Selection, dataset: Dataset, options: Options, clo
     A candidate for which there is no time gets another turn at the end, with one setting, if time is left over.
     """
     n_columns = _count_columns(dataset)
-    trying = Schedule(selection, dataset, options, clock, n_columns, n_threads(options.n_jobs))
+    many = has_many_rows(dataset, options)
+    trying = Schedule(selection, dataset, options, clock, n_columns, n_threads(options.n_jobs), many=many)
     try:
         shape = describe_shape(dataset, n_columns, options.seed)
         selection.skipped |= find_unable(selection.offers, shape, dataset)
+        first = _begin(trying) if trying.many else None
         able = [offer for offer in selection.offers if offer.name not in selection.skipped]
         selection.skipped |= race(able, dataset, selection.metric, options, clock, n_columns)
         order = sorted(selection.offers, key=find_turn)
-        order = [offer for offer in order if offer.name not in selection.skipped]
+        tried = {trial.name for trial in selection.trials}
+        order = [offer for offer in order if offer.name not in selection.skipped and offer.name not in tried]
         quick = [offer for offer in order if find_turn(offer)[0] < ENSEMBLES]
         trees = [offer for offer in order if find_turn(offer)[0] == ENSEMBLES]
         if clock.budget is None and clock.watch is not None:
@@ -60,6 +64,8 @@ def try_candidates(selection: Selection, dataset: Dataset, options: Options, clo
                     continue
                 trying.attempt(offer, 0.05 + 0.5 * done / len(order))
                 done += 1
+            if part is quick and first is not None:
+                explore(trying, first, 0.05 + 0.5 * done / len(order))
         for offer in [offer for offer in order if offer.name in trying.late]:
             trying.attempt(offer, 0.58, single=True)
         if len(selection.trials) == 1:
@@ -80,6 +86,16 @@ def try_candidates(selection: Selection, dataset: Dataset, options: Options, clo
         if selection.conclusion is not None and selection.conclusion.winner == STACKED and selection.stack is not None:
             clock.tell(STACKED, 0.59)
             fit_folds(selection, selection.stack, dataset, options)
+
+
+def _begin(trying: Schedule) -> Candidate | None:
+    """Try the constant guess and the candidate that leads on many rows, with one setting; return that candidate."""
+    offers = [offer for offer in trying.selection.offers if offer.name not in trying.selection.skipped]
+    first = next((offer for offer in offers if offer.draw is not None), None)
+    if first is not None:
+        trying.attempt(offers[0], 0.04)
+        trying.attempt(first, 0.05, single=True)
+    return first
 
 
 def _forecast(trying: Schedule, offers: list[Candidate]) -> None:

@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.app.options import Options
+from mercer.app.study.choice.schedule import measure_reserve
 from mercer.app.study.choice.selection import Selection
+from mercer.app.study.choice.splits import has_many_rows
 from mercer.app.study.choice.stacking import NAME as STACKED
 from mercer.app.study.choice.stacking import build_pipeline, describe_stack, make_stack, measure_gain
 from mercer.app.study.clock import Clock, spell_duration
@@ -68,7 +70,7 @@ def add_stack(selection: Selection, dataset: Dataset, options: Options, clock: C
     seconds = sum(selection.seconds[name] for name in used)
     # If it is chosen, it is fitted once for each outer split and once to all rows.
     needed = (len(selection.plan.outer) + 1) * seconds
-    left = clock.measure_left()
+    left = clock.measure_left() - (measure_reserve(clock) if has_many_rows(dataset, options) else 0.0)
     if len(used) < 2:
         selection.skipped[STACKED] = f"no second model improves on the predictions of {used[0]}"
     elif needed > left:
