@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 from mercer._config import get_config
@@ -11,6 +12,11 @@ from mercer.errors import DataError
 _ALWAYS = 2**30
 # Bytes for each packed byte: tables as text are packed to a fifth up to a fiftieth, bombs to a thousandth.
 _RATIO = 100
+# Once a file has given this many bytes, and the second number for each packed one, all of it is unpacked at once to
+# count it: otherwise a gigabyte is read as a table, which takes a minute and more, before its size is noticed.
+_SUSPICIOUS = 2**26
+_SUSPICIOUS_RATIO = 50
+_CHUNK = 2**20
 
 
 def find_limit(packed: int, limit: int | None = None) -> int:
@@ -36,12 +42,25 @@ def _refuse(name: str, got: str, packed: int, most: int, cure: str) -> DataError
 
 
 class BoundedReader(io.RawIOBase):
-    """Reads an unpacking file, and raises DataError once it has given more bytes than allowed."""
+    """Reads an unpacking file, and raises DataError once it has given more bytes than allowed.
 
-    def __init__(self, file: Any, name: str, packed: int, limit: int | None, cure: str) -> None:
+    `position` returns the packed bytes that have been read, and `reopen` opens the file once more.
+    """
+
+    def __init__(
+        self,
+        file: Any,
+        name: str,
+        packed: int,
+        limit: int | None,
+        cure: str,
+        position: Callable[[], int] | None = None,
+        reopen: Callable[[], Any] | None = None,
+    ) -> None:
         super().__init__()
         self._file, self._name, self._packed, self._cure = file, name, packed, cure
         self._most = find_limit(packed, limit)
+        self._position, self._reopen = position, reopen
         self._given = 0
 
     def readable(self) -> bool:
@@ -50,10 +69,25 @@ class BoundedReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         chunk = self._file.read(len(buffer))
         self._given += len(chunk)
-        if self._given > self._most:
-            raise _refuse(self._name, "more", self._packed, self._most, self._cure)
+        self._check(self._given)
+        reopen, position = self._reopen, self._position
+        if reopen and position and self._given > max(_SUSPICIOUS, _SUSPICIOUS_RATIO * position()):
+            self._reopen = None
+            self._count_all(reopen)
         buffer[: len(chunk)] = chunk
         return len(chunk)
+
+    def _count_all(self, reopen: Callable[[], Any]) -> None:
+        """Unpack the whole file without keeping it."""
+        total = 0
+        with reopen() as file:
+            while chunk := file.read(_CHUNK):
+                total += len(chunk)
+                self._check(total)
+
+    def _check(self, given: int) -> None:
+        if given > self._most:
+            raise _refuse(self._name, "more", self._packed, self._most, self._cure)
 
     def close(self) -> None:
         self._file.close()

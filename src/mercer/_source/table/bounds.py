@@ -7,7 +7,7 @@ A file may take as much memory as a packed file may unpack to: 1 GiB, or a hundr
 import re
 import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -42,7 +42,7 @@ _LEAST_WORK = 3 * 10**8
 _WORK_PER_BYTE = 1_000
 
 
-def _check_bytes(place: Place, n_bytes: int, what: str) -> None:
+def check_bytes(place: Place, n_bytes: int, what: str) -> None:
     """Raise if a table takes more memory than its file may take."""
     most = find_limit(place.size, place.max_unpacked)
     if n_bytes > most:
@@ -60,7 +60,7 @@ def check_packed_text(place: Place, dialect: Dialect) -> None:
             n_bytes += len(chunk)
             n_lines += chunk.count(b"\n")
             n_cells = n_lines * len(dialect.names)
-            _check_bytes(place, n_bytes + _TEXT_CELL * n_cells, f"the {n_cells} cells or more")
+            check_bytes(place, n_bytes + _TEXT_CELL * n_cells, f"the {n_cells} cells or more")
 
 
 def check_sheets(place: Place, sheet: str | None) -> None:
@@ -87,7 +87,7 @@ def _count_elements(place: Place, content: Any, name: str) -> None:
         # An element ends with a mark of its own or with an end tag, which are told apart by the sign before or after.
         n_elements += chunk.count(b"<") - (last + chunk).count(b"</") - (last + chunk).count(b"<?")
         last = chunk[-1:]
-        _check_bytes(place, n_bytes * n_elements, f"the {n_elements} elements of {name}")
+        check_bytes(place, n_bytes * n_elements, f"the {n_elements} elements of {name}")
 
 
 def _find_sheet(archive: zipfile.ZipFile, sheet: str | None) -> str | None:
@@ -119,8 +119,8 @@ def _count_cells(place: Place, content: Any, chosen: bool) -> None:
         rest = text[begin:]
         count = max(n_cells, last_row * last_column if chosen else 0)
         what = f"the {n_cells} cells of a sheet that ends at row {last_row}, column {last_column}"
-        _check_bytes(place, _SHEET_CELL * count, what)
-        _check_bytes(place, _SHEET_ROW * n_rows, f"the {n_rows} rows of a sheet")
+        check_bytes(place, _SHEET_CELL * count, what)
+        check_bytes(place, _SHEET_ROW * n_rows, f"the {n_rows} rows of a sheet")
 
 
 def _find_column(letters: bytes) -> int:
@@ -129,18 +129,6 @@ def _find_column(letters: bytes) -> int:
     for letter in letters:
         number = 26 * number + letter - 64
     return number
-
-
-def join_batches(place: Place, schema: Any, batches: Iterable[Any]) -> Any:
-    """Return batches of Arrow as one table; raise once they take too much memory, before the next one is read."""
-    import pyarrow
-
-    kept, n_bytes = [], 0
-    for batch in batches:
-        kept.append(batch)
-        n_bytes += batch.nbytes
-        _check_bytes(place, n_bytes, f"{sum(len(one) for one in kept)} rows or more")
-    return pyarrow.Table.from_batches(kept, schema)
 
 
 class QuerySize:
@@ -175,7 +163,7 @@ class QuerySize:
         return fetched
 
     def _check(self, n_columns: int) -> None:
-        _check_bytes(self._place, self._n_bytes, f"{self._n_rows} rows of {n_columns} columns and more to come")
+        check_bytes(self._place, self._n_bytes, f"{self._n_rows} rows of {n_columns} columns and more to come")
 
 
 @contextmanager

@@ -115,11 +115,10 @@ def _open_input(place: Place, dialect: Dialect) -> Any:
         with open_bytes(place, dialect.compressed) as file:
             return pyarrow.BufferReader(join_by_tabs(file.read().decode(dialect.encoding).removeprefix("\ufeff")))
     if dialect.compressed:
-        return (
-            pyarrow.PythonFile(open_bytes(place, True))
-            if place.path is None
-            else pyarrow.PythonFile(bound_bytes(place, pyarrow.input_stream(place.origin, compression="gzip")))
-        )
+        if place.path is None:
+            return pyarrow.PythonFile(open_bytes(place, True))
+        packed = pyarrow.OSFile(str(place.path))
+        return pyarrow.PythonFile(bound_bytes(place, pyarrow.CompressedInputStream(packed, "gzip"), packed))
     return pyarrow.input_stream(place.origin)
 
 

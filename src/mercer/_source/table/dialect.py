@@ -140,12 +140,20 @@ def _describe_header(header: Header, headed: bool, names: list[str], records: li
 
 def open_bytes(place: Place, compressed: bool) -> Any:
     """Open the file, decompressed."""
-    return bound_bytes(place, gzip.open(place.open())) if compressed else place.open()
+    if not compressed:
+        return place.open()
+    packed = place.open()
+    return bound_bytes(place, gzip.open(packed), packed)
 
 
-def bound_bytes(place: Place, file: Any) -> Any:
-    """Return a reader that ends with an error where an archive unpacks to more than allowed."""
-    return io.BufferedReader(BoundedReader(file, place.name, place.size, place.max_unpacked, UNPACK), _BUFFER)
+def bound_bytes(place: Place, file: Any, packed: Any) -> Any:
+    """Return a reader of the unpacked `file` that ends with an error where it unpacks to more than allowed."""
+
+    def reopen() -> Any:
+        return gzip.open(place.open())
+
+    bounded = BoundedReader(file, place.name, place.size, place.max_unpacked, UNPACK, packed.tell, reopen)
+    return io.BufferedReader(bounded, _BUFFER)
 
 
 def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.table.bounds import QuerySize, check_sheets, join_batches, limit_work
+from mercer._source.table.bounds import QuerySize, check_bytes, check_sheets, limit_work
 from mercer._source.table.format import Place, report_damage
 from mercer._source.table.header import find_header
+from mercer._source.table.packed_batches import check_batches, check_shared, choose_batch_rows
 from mercer._source.table.table import Notice, quote
 from mercer.errors import DataError
 
@@ -24,6 +25,8 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIGNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 # Bytes of a value that a database computes; one that is stored may be as long as the file.
 _LONGEST_VALUE = 2**24
+# Rows of a Parquet file that are decoded at a time.
+_BATCH_ROWS = 65_536
 # Rows of a sheet among which the column names are looked for.
 _HEAD = 250
 
@@ -42,36 +45,41 @@ def read_other(kind: str, place: Place, sheet: str | None, query: str | None) ->
             return _read_excel(place, sheet or place.part)
         if kind == "sqlite":
             return _read_sqlite(place, query or place.part)
-        return validate_table(readers[kind](place)), []
+        return validate_table(place, readers[kind](place)), []
 
 
-def validate_table(table: Any) -> Any:
-    """Return the Arrow table after checking its offsets and texts: those of a damaged file may point anywhere."""
+def validate_table(place: Place, table: Any) -> Any:
+    """Return the Arrow table after checking its offsets, texts and size: those of a damaged file may point anywhere."""
     table.validate(full=True)
+    check_shared(place, table)
     return table
 
 
 def _read_parquet(place: Place) -> Any:
-    return _read_parquet_file(place, place.origin)
-
-
-def _read_parquet_file(place: Place, origin: Any) -> Any:
-    """Read a Parquet file batch by batch: values that repeat take next to nothing in it."""
+    import pyarrow
     from pyarrow import parquet
 
-    with parquet.ParquetFile(origin) as file:
-        return join_batches(place, file.schema_arrow, file.iter_batches())
+    kept, n_bytes = [], 0
+    with parquet.ParquetFile(place.origin) as file:
+        for batch in file.iter_batches(choose_batch_rows(place, file, _BATCH_ROWS)):
+            kept.append(batch)
+            # Before the next batch is read.
+            n_bytes += batch.nbytes
+            check_bytes(place, n_bytes, f"{sum(len(one) for one in kept)} rows or more")
+        return pyarrow.Table.from_batches(kept, file.schema_arrow)
 
 
 def _read_arrow(place: Place) -> Any:
     from pyarrow import feather
 
+    check_batches(place, "arrow", whole=True)
     return feather.read_table(place.origin)
 
 
 def _read_stream(place: Place) -> Any:
     import pyarrow
 
+    check_batches(place, "stream", whole=True)
     with place.open() as file:
         return pyarrow.ipc.open_stream(file).read_all()
 
@@ -90,7 +98,7 @@ def _read_folder(place: Place) -> Any:
     import pyarrow
 
     # The limit is that of each file by its own size.
-    tables = [_read_parquet_file(replace(place, path=file), file) for file in list_parquet_files(place)]
+    tables = [_read_parquet(replace(place, path=file)) for file in list_parquet_files(place)]
     # The order of the columns must agree too, as the names are compared as lists.
     other = next((index for index, part in enumerate(tables) if part.column_names != tables[0].column_names), None)
     if other is not None:

@@ -149,6 +149,8 @@ def _simplify_arrow(table: Any) -> Any:
         kind = field.type
         if types.is_dictionary(kind):
             changed = compute.cast(table.column(place), kind.value_type)
+        elif types.is_run_end_encoded(kind):
+            changed = compute.run_end_decode(table.column(place))
         # Seconds reach any date of the calendar; nanoseconds end in the year 2262.
         elif types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None and kind.unit != "s"):
             changed = compute.cast(table.column(place), pyarrow.timestamp("s"), safe=False)

@@ -19,6 +19,8 @@ from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
 from mercer._source.table.columns import TableColumns, find_named_columns
+from mercer._source.table.format import Place, report_damage
+from mercer._source.table.packed_batches import check_batches, choose_batch_rows
 from mercer._source.table.text_files import TextFiles
 from mercer.errors import DataError
 
@@ -75,6 +77,10 @@ class ParquetBatches(DatasetBatches):
     any size.
     """
 
+    def __init__(self, data: Any, schema: Any, n_rows: int | None) -> None:
+        super().__init__(data, schema, n_rows)
+        self._rows: dict[str, int] = {}  # the most rows of a batch of each file, found in the first pass
+
     def batches(self, names: list[str], threads: bool) -> Iterator[tuple[str, Any]]:
         import pyarrow
         from pyarrow import dataset, parquet
@@ -85,11 +91,24 @@ class ParquetBatches(DatasetBatches):
             stored = [name for name in names if name not in parts]
             named = [name for name in names if name in parts]
             with parquet.ParquetFile(fragment.path, pre_buffer=False, buffer_size=2**16) as file:
-                for batch in file.iter_batches(_count_batch_rows(names), columns=stored, use_threads=threads):
+                rows = self._choose_rows(fragment.path, file, stored)
+                for batch in file.iter_batches(rows, columns=stored, use_threads=threads):
                     for name in named:
                         value = pyarrow.scalar(parts[name], self.data.schema.field(name).type)
                         batch = batch.append_column(name, pyarrow.repeat(value, batch.num_rows))
                     yield fragment.path, batch
+
+    def _choose_rows(self, path: str, file: Any, names: list[str]) -> int:
+        """Return the rows of a batch: fewer where rows share long texts."""
+        from pyarrow import types
+
+        rows = _count_batch_rows(names)
+        kinds = [file.schema_arrow.field(name).type for name in names]
+        if all(types.is_primitive(kind) for kind in kinds):
+            return rows
+        if path not in self._rows:
+            self._rows[path] = choose_batch_rows(Place(path, Path(path)), file, _BATCH_BYTES)
+        return min(rows, self._rows[path])
 
 
 class ReaderBatches(DatasetBatches):
@@ -157,6 +176,10 @@ class TableFiles:
         if self.kind not in _FORMATS:
             return TextFiles(self.files, self.path, self.subject, labels, columns, kinds)
         try:
+            for file in self.files if self.kind == "Arrow" else ():
+                place = Place(str(file), file)
+                with report_damage(place):
+                    check_batches(place, "arrow", whole=False)
             data = self._open_dataset()
             self._check_schemas(data)
             kind = ParquetBatches if self.kind == "Parquet" else DatasetBatches

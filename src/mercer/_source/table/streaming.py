@@ -25,6 +25,7 @@ from mercer._source.table.other_formats import (
     read_sqlite_blocks,
     validate_table,
 )
+from mercer._source.table.packed_batches import check_batches, choose_batch_rows
 from mercer._source.table.reading import make_frame
 from mercer._source.table.table import Notice, quote
 from mercer.errors import DataError
@@ -245,11 +246,13 @@ class Stream:
         if self.kind in ("parquet", "folder"):
             files = list_parquet_files(self.place) if self.kind == "folder" else [self.place.origin]
             for file_path in files:
-                for batch in parquet.ParquetFile(file_path).iter_batches(
-                    self.rows, columns=None if self.renamed else self.columns
-                ):
-                    yield validate_table(pyarrow.table(batch))
+                file = parquet.ParquetFile(file_path)
+                one = replace(self.place, path=file_path) if self.kind == "folder" else self.place
+                rows = choose_batch_rows(one, file, self.rows)
+                for batch in file.iter_batches(rows, columns=None if self.renamed else self.columns):
+                    yield validate_table(one, pyarrow.table(batch))
             return
+        check_batches(self.place, self.kind, whole=False)
         with self.place.open() as file:
             if self.kind == "arrow":
                 opened = pyarrow.ipc.open_file(file)
@@ -257,7 +260,7 @@ class Stream:
             else:
                 batches = iter(pyarrow.ipc.open_stream(file))
             for batch in batches:
-                table = validate_table(pyarrow.table(batch))
+                table = validate_table(self.place, pyarrow.table(batch))
                 for start in range(0, len(table), self.rows):
                     yield table.slice(start, self.rows)
 
