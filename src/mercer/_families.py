@@ -24,6 +24,7 @@ FAMILIES = (
     "linear_model",
     "manifold",
     "mixture",
+    "model_selection",
     "naive_bayes",
     "neighbors",
     "neural_network",

@@ -26,6 +26,9 @@ with sklearn.config_context(enable_metadata_routing=True):
 
     _CONSENSUS = LinearRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
 
+# What searches look through.
+_WIDTHS = {"var_smoothing": [1e-9, 0.1, 0.5]}
+
 # Settings of classifiers that the laws try with two classes, since two take another way than three.
 TWO_CLASSES = {
     "LogisticRegression": [{"solver": "lbfgs"}],
@@ -109,6 +112,20 @@ SETTINGS = {
         {"estimator": _CLASSIFIERS[0][1], "cv": 3},
         {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "isotonic"},
         {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "temperature", "ensemble": False},
+    ],
+    "GridSearchCV": [{"estimator": _CLASSIFIERS[0][1], "param_grid": _WIDTHS, "cv": 3}],
+    "RandomizedSearchCV": [
+        {"estimator": _REGRESSORS[1][1], "param_distributions": {"alpha": [0.1, 1.0, 10.0]}, "n_iter": 3, "cv": 3}
+    ],
+    "HalvingGridSearchCV": [{"estimator": _CLASSIFIERS[0][1], "param_grid": _WIDTHS, "cv": 2}],
+    "HalvingRandomSearchCV": [
+        {
+            "estimator": _REGRESSORS[1][1],
+            "param_distributions": {"alpha": [0.1, 1.0, 10.0]},
+            "n_candidates": 3,
+            "min_resources": "exhaust",
+            "cv": 2,
+        }
     ],
     "ClassicalMDS": [{}],
     "Isomap": [{"n_neighbors": 12}],

@@ -71,7 +71,9 @@ def crash():
 
 
 def says_something(model, X):
-    """Whether a model answers about rows, or has labels of the rows of its fit."""
+    """Whether a model answers about rows, has labels of the rows of its fit, or the best setting of a search so far."""
+    if hasattr(model, "cv_results_") and "best_estimator_" not in vars(model):
+        return model.best_params_ == model.cv_results_["params"][model.best_index_]
     return bool(outputs(model, X)) or len(model.labels_) == len(X)
 
 

@@ -61,6 +61,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralEmbedding", "TSNE"),
         *("locally_linear_embedding", "smacof", "spectral_embedding", "trustworthiness"),
     ),
+    "model_selection": ("GridSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV"),
     "metrics.cluster": ("calinski_harabasz_score", "davies_bouldin_score", "silhouette_samples", "silhouette_score"),
     "mixture": ("BayesianGaussianMixture", "GaussianMixture"),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
@@ -84,6 +85,17 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 DIFFERENCES: dict[str, str] = {
+    "test_search::test_search_callbacks_*": (
+        "counts the tasks of scikit-learn's searches; a task of mercer's is a step, which is a setting on all splits"
+    ),
+    "test_search::test_custom_run_search": "compares all attributes with those of a search of scikit-learn's own",
+    "test_search::test_multi_metric_search_forwards_metadata*": (
+        "looks for fit among the callers of a scorer, which runs on a thread of its own"
+    ),
+    "test_search::test_search_cv_verbose_3*": "verbose prints a line for each setting, not for each fit",
+    "test_search::test_search_html_repr": "shows the parameters of the search, not the best model in their place",
+    "test_successive_halving::test_min_resources_null*": "expects other words of an error about no rows",
+    "test_successive_halving::test_select_best_index*": "calls a private method of scikit-learn's class",
     "test_ransac::test_ransac_no_valid_*": "reads attributes of a fit that failed; the error has the counts",
     "test_ransac::test_ransac_exceed_max_skips": "reads attributes of a fit that failed; the error has the counts",
     "test_ransac::test_ransac_default_residual_threshold": "other draws find a larger consensus, 266 rows for 240",

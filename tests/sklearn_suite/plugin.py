@@ -24,6 +24,8 @@ from tests.sklearn_suite.slow import SLOW
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
+# scikit-learn hides some searches until this module is imported.
+importlib.import_module("sklearn.experimental.enable_halving_search_cv")
 for family, names in REPLACED.items():
     theirs = importlib.import_module(f"sklearn.{family}")
     ours = importlib.import_module(f"mercer.{family.partition('.')[0]}")

@@ -25,7 +25,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "isolation trees": ("ensemble._isolation",),
     "boosted trees": ("ensemble._gradient", "ensemble._histogram"),
     "weighted votes": ("ensemble._reweighting", "tree._stump"),
-    "committees": ("ensemble._committee", "estimation", "conformal", "calibration"),
+    "committees": (
+        *("ensemble._committee", "estimation", "conformal", "calibration", "model_selection", "multiclass"),
+        *("multioutput", "semi_supervised._self_training"),
+    ),
     "layers": ("neural_network",),
     "chains": ("hmm",),
     "tables of networks": ("bayesnet",),

@@ -130,6 +130,9 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     }
     # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    # Parameters along which a fit with `warm_start` goes on from the one before: 1 upwards, such as the number of
+    # trees, and -1 downwards, such as the strength of a penalty. Searches try their values in that order.
+    _grows_with: ClassVar[dict[str, int]] = {}
     # Whether sparse rows are taken, and missing values; scikit-learn's tags and the docstrings of methods say so.
     _takes_sparse: ClassVar[bool] = False
     _takes_gaps: ClassVar[bool] = False
@@ -189,7 +192,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
                 # A property, or a method that is there for some parameters only, has failed: its own error says why.
                 return object.__getattribute__(self, name)
             if name in collect_stored(type(self)):
-                if name in self._absences and "n_features_in_" in vars(self):
+                if name in self._absences and "history_" in vars(self):
                     raise NotFittedError(f"{type(self).__name__}: {self._absences[name]}")
                 raise NotFittedError(
                     f"{type(self).__name__!r} object has no attribute {name!r}: this model was not fitted so that it "

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import joblib
+
 from mercer._base import model_file
 from mercer._base.guard.soundness import check_parts
 from mercer._solver import Solver, Step
@@ -25,9 +27,17 @@ def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     return {
         "estimator": type(estimator).__name__,
-        "parameters": {name: repr(value) for name, value in parameters.items() if name not in ("n_jobs", "max_time")},
+        "parameters": {
+            name: _describe_parameter(value) for name, value in parameters.items() if name not in ("n_jobs", "max_time")
+        },
         **source.fingerprint(),
     }
+
+
+def _describe_parameter(value: Any) -> str:
+    """Return what is the same for equal values, also in another process: an address in the text is not."""
+    shown = repr(value)
+    return shown if " at 0x" not in shown else str(joblib.hash(value))
 
 
 class CheckpointWriter:

@@ -5,6 +5,7 @@ names what breaks where one has changed.
 """
 
 from dataclasses import dataclass, fields
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -59,6 +60,12 @@ def open_callback_context(estimator: Any, max_subtasks: int | None) -> Any:
 def list_parameters(cls: Any) -> list[str]:
     """Return the names of the parameters of a class."""
     return cls._get_param_names()
+
+
+def takes_weight(scorer: Any) -> bool:
+    """Return whether a scorer of scikit-learn's, or a function that scores a model, takes ``sample_weight``."""
+    accepts = getattr(scorer, "_accept_sample_weight", None)
+    return bool(accepts() if accepts is not None else "sample_weight" in signature(scorer).parameters)
 
 
 class NamedParameters(BaseEstimator):

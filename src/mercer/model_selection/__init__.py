@@ -17,6 +17,8 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_registry": ("Candidate", "Shape", "candidates"),
         "_rule": ("choose_simplest", "one_standard_error"),
         "_scalable": ("Alternative", "ScalableComparison", "compare_alternatives", "scalable_alternatives"),
+        "_searching.grid": ("GridSearchCV", "RandomizedSearchCV"),
+        "_searching.halving": ("HalvingGridSearchCV", "HalvingRandomSearchCV"),
         "_search": ("SearchResult", "search_settings"),
         "_sources": ("SourceReport", "compare_sources"),
         "_trial": ("Contender",),

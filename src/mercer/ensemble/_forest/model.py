@@ -121,6 +121,7 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
     )
 
     _objective_moves: ClassVar[str | None] = None
+    _grows_with: ClassVar[dict[str, int]] = {"n_estimators": 1}
     # The class of the trees.
     _tree_class: ClassVar[type]
     estimators_: list[Any] = attribute()

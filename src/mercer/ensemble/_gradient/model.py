@@ -137,6 +137,7 @@ class GradientModel(TreeEnsemble):
     monotonic_cst: ClassVar[None] = None
     # The method of the initial estimator that gives the first scores.
     _initial_method: ClassVar[str] = "predict"
+    _grows_with: ClassVar[dict[str, int]] = {"n_estimators": 1}
     # All trees, one round's trees after the other.
     _members: list[Any] = attribute()
 

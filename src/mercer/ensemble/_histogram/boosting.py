@@ -196,6 +196,7 @@ class HistBoosting(LimitedEstimator):
     _places = ("memory", "file", "stream", "dask")
     # Which targets `fit` takes, and how they are checked.
     _targets: ClassVar[str] = "numbers"
+    _grows_with: ClassVar[dict[str, int]] = {"max_iter": 1}
     _options: ClassVar[dict[str, Any]] = {}
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": (

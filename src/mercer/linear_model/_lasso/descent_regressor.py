@@ -117,6 +117,7 @@ class DescentRegressor(LinearRegressor):
 
     # Whether the penalty bounds the coefficients of a column for all targets together.
     _joint: ClassVar[bool] = False
+    _grows_with: ClassVar[dict[str, int]] = {"alpha": -1}
     _stored: ClassVar[dict[str, Stored]] = {
         "dual_gap_": floats(" | *"),
     }
