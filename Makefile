@@ -45,6 +45,8 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	-p tests.sklearn_suite.plugin --pyargs \
 	sklearn.preprocessing.tests.test_data \
 	sklearn.preprocessing.tests.test_discretization \
+	sklearn.preprocessing.tests.test_encoders \
+	sklearn.preprocessing.tests.test_target_encoder \
 	sklearn.feature_extraction.tests.test_text \
 	sklearn.feature_selection.tests.test_variance_threshold \
 	sklearn.impute.tests.test_impute \

@@ -17,14 +17,15 @@ CLASSES = (
     "LocalOutlierFactor", "LocallyLinearEmbedding", "MahalanobisOutlier", "MaxAbsScaler", "MinMaxScaler",
     "MissingIndicator", "ModelAveragingClassifier", "ModelAveragingRegressor", "MultinomialNB",
     "MultiwayTreeClassifier", "NearestCentroid", "NearestNeighbors", "Normalizer", "NuSVC", "NuSVR", "Nystroem",
-    "OAS", "OPTICS", "OneClassSVM", "OrthogonalMatchingPursuitCV", "OrthogonalRandomFeatures", "PLSCanonical",
+    "OAS", "OPTICS", "OneClassSVM", "OneHotEncoder", "OrdinalEncoder", "OrthogonalMatchingPursuitCV",
+    "OrthogonalRandomFeatures", "PLSCanonical",
     "PLSRegression", "PLSSVD", "PolynomialBasis", "PolynomialCountSketch", "ProbabilisticPCA",
     "QuadraticDiscriminantAnalysis", "QuantileRegressor", "QuantileTransformer", "RBFNetworkClassifier",
     "RBFNetworkRegressor", "RBFSampler", "RadialBasis", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor",
     "RadiusNeighborsTransformer", "ReconstructionOutlier", "RegularizationNetwork", "RidgeCV", "RidgeClassifierCV",
     "RobustScaler", "SVC", "SVDD", "SVR", "ShrunkCovariance", "SimpleImputer", "SkewedChi2Sampler",
     "SparseRandomProjection", "SpectralEmbedding", "SplineBasis", "StandardScaler", "TSNE", "TableEncoder",
-    "TruncatedSVD", "VarianceThreshold", "Whitening",
+    "TargetEncoder", "TruncatedSVD", "VarianceThreshold", "Whitening",
 )
 # fmt: on
 # Single settings of other classes, as the laws name them.

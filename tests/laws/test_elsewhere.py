@@ -141,6 +141,8 @@ SOLVERS_OF_ONE_PASS = {
         for name in (
             "KBinsDiscretizer",
             "MissingIndicator",
+            "OneHotEncoder",
+            "OrdinalEncoder",
             "QuantileTransformer",
             "SimpleImputer",
             "VarianceThreshold",

@@ -94,9 +94,12 @@ def test_float32_stays_float32_and_agrees_with_float64(subject):
     X = X.astype(np.float32).astype(np.float64)
     double, single = fit(subject, X, y), fit(subject, X.astype(np.float32), y)
     expected = outputs(double, X)
+    tags = double.__sklearn_tags__().transformer_tags
+    # What stands for categories has the type that a parameter names; it is no rounding of the rows.
+    kept = tags is None or np.dtype(np.float32).name in tags.preserves_dtype
     for name, found in outputs(single, X.astype(np.float32)).items():
         if found.dtype.kind == "f":
-            assert found.dtype == np.float32, name
+            assert (found.dtype == np.float32) == kept, name
             np.testing.assert_allclose(found, expected[name], rtol=2e-2, atol=2e-3 * np.abs(expected[name]).max())
 
 
@@ -151,7 +154,7 @@ def test_transformers_return_frames_when_asked(subject):
     for container in FRAMES:
         model.set_output(transform=container)
         if sparse:
-            with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
+            with pytest.raises(ValueError, match=r"outputs a scipy sparse matrix|does not support sparse data"):
                 model.transform(frame)
             continue
         result = model.transform(frame)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise import BlockMap, refuse_infinite
 from mercer._base.blockwise.quantiles import summarise_columns
-from mercer._base.parameter import Boolean, Choice, Function, Rule, parameter
+from mercer._base.parameter import Anything, Boolean, Choice, Function, parameter
 from mercer._source import Source
 from mercer._statistic.column_moments import ColumnMoments
 from mercer._statistic.gaps import Gaps
@@ -23,18 +23,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.impute._marked import Marked, MarkedTransformer, find_missing
 from mercer.impute._missing_indicator import MissingIndicator
-
-
-class _Anything(Rule):
-    """Any value; scikit-learn's transformer says whether it suits the rows."""
-
-    text = "any value"
-
-    def accepts(self, value: Any) -> bool:
-        return True
-
-    def list_refused(self) -> Any:
-        yield from ()
 
 
 class SimpleImputer(MarkedTransformer):
@@ -73,7 +61,7 @@ class SimpleImputer(MarkedTransformer):
         "``fill_value``, or what a function returns for the known entries.",
     )
     fill_value: Any = parameter(
-        _Anything(), default=None, doc="The constant; None means 0 for numbers, and 'missing_value' for texts."
+        Anything(), default=None, doc="The constant; None means 0 for numbers, and 'missing_value' for texts."
     )
     copy: bool = parameter(
         Boolean(), default=True, doc="Whether results are new arrays; False writes those of NumPy floats over the rows."

@@ -6,6 +6,9 @@ __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
         "_binarizer": ("Binarizer",),
+        "_categories.one_hot": ("OneHotEncoder",),
+        "_categories.ordinal": ("OrdinalEncoder",),
+        "_categories.target": ("TargetEncoder",),
         "_fourier": ("FourierBasis",),
         "_k_bins": ("KBinsDiscretizer",),
         "_kernel_centerer": ("KernelCenterer",),

@@ -1,5 +1,8 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.preprocessing.
 from mercer.preprocessing._binarizer import Binarizer as Binarizer
+from mercer.preprocessing._categories.one_hot import OneHotEncoder as OneHotEncoder
+from mercer.preprocessing._categories.ordinal import OrdinalEncoder as OrdinalEncoder
+from mercer.preprocessing._categories.target import TargetEncoder as TargetEncoder
 from mercer.preprocessing._fourier import FourierBasis as FourierBasis
 from mercer.preprocessing._k_bins import KBinsDiscretizer as KBinsDiscretizer
 from mercer.preprocessing._kernel_centerer import KernelCenterer as KernelCenterer
@@ -18,12 +21,9 @@ from sklearn.preprocessing import FunctionTransformer as FunctionTransformer
 from sklearn.preprocessing import LabelBinarizer as LabelBinarizer
 from sklearn.preprocessing import LabelEncoder as LabelEncoder
 from sklearn.preprocessing import MultiLabelBinarizer as MultiLabelBinarizer
-from sklearn.preprocessing import OneHotEncoder as OneHotEncoder
-from sklearn.preprocessing import OrdinalEncoder as OrdinalEncoder
 from sklearn.preprocessing import PolynomialFeatures as PolynomialFeatures
 from sklearn.preprocessing import PowerTransformer as PowerTransformer
 from sklearn.preprocessing import SplineTransformer as SplineTransformer
-from sklearn.preprocessing import TargetEncoder as TargetEncoder
 from sklearn.preprocessing import add_dummy_feature as add_dummy_feature
 from sklearn.preprocessing import binarize as binarize
 from sklearn.preprocessing import label_binarize as label_binarize

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
+from mercer._source.table.encoded import Locate
 from mercer.errors import DataError
 from mercer.preprocessing._columns import Columns, open_columns
 
@@ -23,12 +24,12 @@ class TableEncoding:
         self.kinds = {} if known is None else encoder.find_reading_kinds()
         self.names = encoder.get_feature_names_out().tolist()
 
-    def __call__(self, rows: Any, where: str) -> Any:
+    def __call__(self, rows: Any, locate: Locate, start: int) -> Any:
         if type(rows).__name__ == "RecordBatch":
             import pyarrow
 
             rows = pyarrow.Table.from_batches([rows])
-        with telling_place(where):
+        with telling_place("" if locate is None else locate(0)):
             return self._encoder._encode(open_columns(self._encoder, rows, reset=False))
 
     def nothing(self, schema: Any) -> Any:

@@ -3,6 +3,7 @@
 from mercer._base.parameter.declaration import Declared, attribute, parameter
 from mercer._base.parameter.rules import (
     METRICS,
+    Anything,
     Array,
     Boolean,
     Choice,
@@ -26,6 +27,7 @@ from mercer._base.parameter.rules import (
 
 __all__ = [
     "METRICS",
+    "Anything",
     "Array",
     "Boolean",
     "Choice",

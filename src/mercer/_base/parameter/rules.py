@@ -252,6 +252,18 @@ class Options(Rule):
         return isinstance(value, dict) and all(isinstance(name, str) for name in value)
 
 
+class Anything(Rule):
+    """Any value; what it is given to says whether it suits."""
+
+    text = "any value"
+
+    def accepts(self, value: Any) -> bool:
+        return True
+
+    def list_refused(self) -> Iterator[Any]:
+        yield from ()
+
+
 class Function(Rule):
     """A callable."""
 

@@ -6,7 +6,7 @@ whatever the length of the table.
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,20 +15,28 @@ from scipy.sparse import issparse
 
 from mercer._source.file.block_stream import BlockStream
 from mercer._source.file.opening import kind_of, open_file
+from mercer._source.file.row_values import open_row_values
+from mercer._source.opening import open_place
 from mercer._source.source import Source
 from mercer._source.table.source import find_description, open_batches, open_table, open_table_path
 from mercer._types import Array
 from mercer.errors import DataError
 
+# Names a row of a block, by its index there; None where rows have no place to tell.
+Locate = Callable[[int], str] | None
+
 
 class Encoding(Protocol):
-    """A function from a frame or an array of some rows to a matrix of numbers, dense or CSR."""
+    """A function from a frame or an array of some rows to a matrix of numbers, dense or CSR.
+
+    It is also given a function that names a row of the block, and the number of its first row.
+    """
 
     columns: list[str] | None  # of tables, the columns that it needs
     kinds: dict[str, str]  # the kinds as which columns of text files are read
     names: list[str]  # of the columns of the matrix
 
-    def __call__(self, rows: Any, where: str) -> Array: ...
+    def __call__(self, rows: Any, locate: Locate, start: int) -> Any: ...
 
     def nothing(self, schema: Any) -> Array:
         """Return a matrix of no rows, of the type that a table of an Arrow schema gives."""
@@ -60,13 +68,20 @@ class EncodedTable:
 
     def open(self, y: Any, weight: Any, *, columns: Any = None, **options: Any) -> Source:
         """Open the rows as a source, with targets and weights from the same table or beside it."""
+        if isinstance(self.X, EncodedTable):
+            chain = _Chain(self.X.encode, self.encode)
+            return EncodedTable(self.X.X, chain, self.place, self.subject).open(y, weight, **options)
+        if isinstance(self.X, TableView):
+            # The encoding knows its columns by name.
+            return EncodedTable(self.X.X, self.encode, self.place, self.subject).open(y, weight, **options)
         if is_table(self.X):
             if isinstance(self.X, str | os.PathLike):
                 return open_table_path(Path(self.X), y, weight, encode=self.encode, **options)
             return open_table(self.X, y, weight, encode=self.encode, **options)
-        if self.place == "file":
+        if self.place == "file" or (hasattr(self.X, "encode") and not isinstance(self.X, str)):
+            # Arrays in files, and what a transformer of numbers gives.
             blocks: Any = _Encoded(
-                lambda: _read_source(open_file(self.X, y, weight, **options)), self.encode, None, None
+                lambda: _read_source(open_place(self.place, self.X, y, weight, **options)), self.encode, None, None
             )
         else:
             blocks = _Encoded(_restart(self.X), self.encode, _name(y, "y"), _name(weight, "sample_weight"))
@@ -75,6 +90,13 @@ class EncodedTable:
         source = BlockStream(blocks, **options)
         source.feature_names = list(self.encode.names)
         return source
+
+    def read(self, blocks: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+        """Yield blocks as they are encoded, and where they are."""
+        start = 0
+        for rows, where in blocks:
+            yield self.encode(rows, lambda row, where=where: f"row {row} of {where}", start), where
+            start += rows.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
         source = self.open(None, None, subject=self.subject, targets=None, threads=1)
@@ -97,6 +119,62 @@ def is_table(X: Any) -> bool:
     return type(X).__module__.split(".")[0] == "pyarrow"
 
 
+class _Chain:
+    """Two encodings, the second of what the first one gives."""
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+        self.columns, self.kinds = first.columns, first.kinds
+        self.names = second.names
+
+    def __call__(self, rows: Any, locate: Locate, start: int) -> Any:
+        return self.second(self.first(rows, locate, start), locate, start)
+
+    def nothing(self, schema: Any) -> Array:
+        """Return a matrix of no rows."""
+        return self.second.nothing(schema)
+
+
+class TableView:
+    """Some columns of rows outside of memory, for a transformer or an estimator that takes no others.
+
+    Parameters
+    ----------
+    X : path, object of pyarrow, or blocks of frames
+    columns : list of str
+    place : {"file", "stream"}
+    """
+
+    # Estimators know by this name that the rows are elsewhere.
+    encode = None
+
+    def __init__(self, X: Any, columns: list[str], place: str) -> None:
+        self.X = X
+        self.columns = columns
+        self.place = place
+
+    def __repr__(self) -> str:
+        return f"TableView({self.X!r}, {len(self.columns)} columns)"
+
+    def select(self, rows: Any) -> Any:
+        """Return the columns of a frame."""
+        return take_columns(rows, self.columns)
+
+    def read(self, blocks: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+        """Yield the columns of blocks, and where they are."""
+        return ((self.select(rows), where) for rows, where in blocks)
+
+    def open(self, y: Any, weight: Any, *, columns: Any = None, **options: Any) -> Source:
+        """Open the columns as a source of numbers, with targets and weights from the same table or beside it."""
+        wanted = self.columns if columns is None else columns
+        if is_table(self.X):
+            return open_place(self.place, self.X, y, weight, columns=wanted, **options)
+        blocks: Any = _Encoded(
+            _restart(self.X), lambda rows, locate, start: self.select(rows), _name(y, "y"), _name(weight, "weight")
+        )
+        return BlockStream(iter(blocks) if isinstance(self.X, Iterator) else blocks, **options)
+
+
 class TableBlocks:
     """The rows of a table outside of memory in frames or arrays, to learn from.
 
@@ -113,15 +191,21 @@ class TableBlocks:
     def __init__(self, X: Any, targets: list[str], subject: str, threads: int, kinds: dict[str, str]) -> None:
         self.kinds: dict[str, str] = {}
         self.names: list[str] | None = None
-        if is_table(X):
+        rows: Iterator[tuple[Any, str]]
+        if isinstance(X, TableView | EncodedTable):
+            # What another transformer gives, block by block, or some columns of a table.
+            inner = TableBlocks(X.X, targets, subject, threads, kinds)
+            self.kinds = inner.kinds
+            rows = X.read(inner)
+        elif is_table(X):
             table = open_batches(X, subject, kinds)
             self.kinds = table.kinds
             self.names = [name for name in table.schema.names if name not in targets]
             rows = _read_table(table, self.names, threads > 1)
-        elif isinstance(X, str | os.PathLike):
-            source = open_file(X, None, None, subject=subject, targets=None, threads=threads)
-            if source.is_sparse:
-                raise DataError(f"{subject}: Sparse data was passed, but dense data is required; load and densify it.")
+        elif isinstance(X, str | os.PathLike) or hasattr(X, "encode"):
+            place = "file" if isinstance(X, str | os.PathLike) else X.place
+            source = open_place(place, X, None, None, **_plain(subject, threads))
+            _refuse_sparse(source, subject)
             rows = ((block[0], where) for block, where in _read_source(source))
         else:
             rows = ((_without(parts[0], targets), where) for parts, where in _restart(X)())
@@ -136,6 +220,70 @@ class TableBlocks:
 
     def __iter__(self) -> Iterator[tuple[Any, str]]:
         return self._rows
+
+
+def _refuse_sparse(source: Source, subject: str) -> None:
+    """Raise if rows in a file are sparse."""
+    if source.is_sparse:
+        raise DataError(f"{subject}: Sparse data was passed, but dense data is required; load and densify it.")
+
+
+def _refuse_second_pass(subject: str, description: str) -> Exception:
+    """Return the error that rows cannot be read again."""
+    return DataError(
+        f"{subject}: {description} can be read only once and a further pass is needed; give a list of blocks, or a "
+        f"function without arguments that returns a fresh iterator."
+    )
+
+
+def _plain(subject: str, threads: int) -> dict[str, Any]:
+    """Return the options of a source of rows without targets."""
+    return {"subject": subject, "targets": None, "threads": threads}
+
+
+def read_with_targets(X: Any, y: Any, subject: str, threads: int) -> Iterator[tuple[Any, Array, str]]:
+    """Begin a pass over rows outside of memory: yield frames or arrays without their targets, targets, and the place.
+
+    `y` names a column, or is an array beside a file; blocks of a stream may be tuples of rows and targets.
+    """
+    named = [y] if isinstance(y, str) and not y.endswith(".npy") else []
+    if isinstance(X, TableView | EncodedTable):
+        inner, beside = itertools.tee(read_with_targets(X.X, y, subject, threads))
+        rows = X.read((rows, where) for rows, _, where in inner)
+        yield from ((one, y, where) for (one, where), (_, y, _) in zip(rows, beside, strict=True))
+        return
+    if is_table(X):
+        table = open_batches(X, subject, {})
+        if not table.restartable:
+            raise _refuse_second_pass(subject, find_description(X))
+        if named and y not in table.schema.names:
+            raise DataError(
+                f"{subject}: the table has no column {y!r}; its columns are {', '.join(table.schema.names)}."
+            )
+        blocks = (((rows,), where) for rows, where in _read_table(table, table.schema.names, threads > 1))
+    elif isinstance(X, str | os.PathLike):
+        source = open_file(X, None, None, subject=subject, targets=None, threads=threads)
+        _refuse_sparse(source, subject)
+        blocks = _read_source(source)
+    elif isinstance(X, Iterator):
+        raise _refuse_second_pass(subject, find_description(X))
+    else:
+        blocks = _restart(X)()
+    given = None if named or y is None else open_row_values(y, "y", subject)
+    start = 0
+    for (rows, *beside), where in blocks:
+        stop = start + len(rows)
+        if named:
+            values, rows = _take(rows, y, where), _without(rows, named)
+        elif given is not None:
+            values = given.read(start, stop)
+        else:
+            values = beside[0] if beside else None
+        if values is None or len(values) != len(rows):
+            got = "none" if values is None else str(len(values))
+            raise DataError(f"{subject}: requires y to be passed, one target for each row; got {got} for {where}.")
+        yield rows, np.asarray(values), where
+        start = stop
 
 
 def _read_table(table: Any, names: list[str], threads: bool) -> Iterator[tuple[Any, str]]:
@@ -173,11 +321,13 @@ class _Encoded:
         self.begin, self.encode, self.y, self.weight = begin, encode, y, weight
 
     def __iter__(self) -> Iterator[Any]:
+        start = 0
         for (rows, *beside), where in self.begin():
             y, weight = (*beside, None, None)[:2]
             y = y if self.y is None else _take(rows, self.y, where)
             weight = weight if self.weight is None else _take(rows, self.weight, where)
-            encoded = self.encode(rows, where)
+            encoded = self.encode(rows, lambda row, where=where: f"row {row} of {where}", start)
+            start += encoded.shape[0]
             yield (
                 (encoded,) if y is None and weight is None else (encoded, y) if weight is None else (encoded, y, weight)
             )
@@ -188,6 +338,13 @@ def _name(given: Any, what: str) -> str | None:
     if given is None or isinstance(given, str):
         return given
     raise DataError(f"{what} must come with the blocks, or name a column of them; got it beside them.")
+
+
+def take_columns(rows: Any, columns: list[str] | None) -> Any:
+    """Return some columns of a frame; arrays as they are."""
+    if columns is None or not hasattr(rows, "columns"):
+        return rows
+    return rows.select(columns) if hasattr(rows, "select") else rows[columns]
 
 
 def _take(frame: Any, name: str, where: str) -> Array:

@@ -336,7 +336,7 @@ class TableSource(SequentialSource):
         features = batch.select(self.columns.features)
         if batch.num_rows == 0:
             return self.encode.nothing(features.schema), y, weight
-        return self.encode(features, self.locate(start)), y, weight
+        return self.encode(features, lambda row: self.locate(start + row), start), y, weight
 
     def locate(self, row: int) -> str:
         place = bisect.bisect_right([first for first, _ in self.files], row) - 1
