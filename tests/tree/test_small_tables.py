@@ -11,6 +11,7 @@ from mercer.tree import (
     DecisionTreeRegressor,
     ExtraTreeClassifier,
     ExtraTreeRegressor,
+    _crossovers,
     _tree_model,
 )
 
@@ -44,7 +45,7 @@ def test_the_tree_is_the_one_that_grows_level_by_level(tree, kind, monkeypatch):
     X, y, weight = draw(kind if getattr(tree, "monotonic_cst", None) is None else "plain")
     at_once = tree.fit(X, y, sample_weight=weight)
     arrays, history = {name: getattr(at_once.tree_, name).copy() for name in ARRAYS}, at_once.history_
-    monkeypatch.setattr(_tree_model, "_SMALL", 0)
+    monkeypatch.setattr(_crossovers, "LARGE_TABLE", 0)
     # Two threads share the nodes of a level; one would take the branches of a large tree one after the other.
     tree.set_params(n_jobs=2)
     by_level = tree.fit(X, y, sample_weight=weight)
@@ -68,7 +69,7 @@ def test_a_tree_cut_off_at_a_depth_is_the_tree_of_that_depth():
 
 def test_one_thread_grows_a_large_tree_branch_by_branch_with_the_same_bits(monkeypatch):
     X, y, _ = draw("plain")
-    monkeypatch.setattr(_tree_model, "_SMALL", 0)
+    monkeypatch.setattr(_crossovers, "LARGE_TABLE", 0)
     one, two = (DecisionTreeClassifier(random_state=0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(one.tree_, name), getattr(two.tree_, name))

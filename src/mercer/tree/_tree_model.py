@@ -28,10 +28,8 @@ from mercer._source import open_source
 from mercer._stored import Stored, integers, part, size
 from mercer._types import Array
 from mercer.errors import ModelFileError
+from mercer.tree import _crossovers
 
-# Largest number of values in a table whose tree one thread grows in one native call: some two milliseconds. Handing
-# its levels to threads would take longer.
-_SMALL = 2**15
 # The name of a type takes NumPy 5 us to spell.
 FLOAT_NAMES = {"d": "float64", "f": "float32"}
 GREEDY = Certificate.none("Each split is the best for its node; no bound says how far the whole is from the best tree.")
@@ -128,11 +126,11 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         problem = open_problem(self, X, y, sample_weight)
         rules = read_rules(self, problem)
         # On small tables starting threads and reporting each level takes longer than the growth itself.
-        small = problem.X.shape[0] * problem.X.shape[1] <= _SMALL
-        threads = 1 if small else self._threads()
+        is_large = problem.X.shape[0] * problem.X.shape[1] >= _crossovers.LARGE_TABLE
+        threads = self._threads() if is_large else 1
         # A thread that follows a branch to its end finds most of its rows in the cache. A watch is told of the levels
         # of a large tree as they are grown.
-        at_once = self.max_leaf_nodes is None and (small or not self._is_watched())
+        at_once = self.max_leaf_nodes is None and (not is_large or not self._is_watched())
         source = open_source(problem.X, problem.y, problem.weight, threads)
         given = problem.attributes() | {
             "max_features_": rules.max_features,
@@ -145,8 +143,8 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
             target = problem.target(self.criterion, weight)
             coarse = rules.coarse_rows == 0
             name = type(self).__name__
-            # Small tables have no nodes that are large enough for steps.
-            steps = not small and can_use_steps(target, rules, problem.X.shape[1])
+            # Small tables have few nodes that are large enough for steps.
+            steps = is_large and can_use_steps(target, rules, problem.X.shape[1])
             columns = problem.encode(threads, name, coarse, random, target.scaled if coarse else None, steps)
             growth = Growth(columns, target, rules, threads)
             seed = draw_seed(self.random_state)

@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from mercer._native.tree import tree_order
 from mercer._solver.request import run_large
+from mercer._solver.tree import _crossovers
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -18,12 +18,6 @@ from mercer._types import Array, Rows
 _MOST_COARSE = 255
 # Rows transposed at a time: a block of 2048 codes of each column stays in the cache.
 _ROWS = 2048
-# Values up to which all columns are ranked in one call of NumPy each: sorting them then takes less than the calls.
-_FEW_VALUES = 2**15
-# Rows up to which the sort is chosen by the values of a column.
-_SHORT = 2048
-# Rows at the head of a column whose values tell whether it has few distinct ones.
-_SAMPLE = 64
 # What stands for coarse codes, their edges and the kinds of columns where there are none.
 _NO_CODES = np.zeros((0, 0), np.uint8)
 _NO_EDGES = np.zeros((0, 0), np.int32)
@@ -156,7 +150,7 @@ def encode_columns(
         f"the ranks of {n} x {d} values",
         "fit fewer rows",
     )
-    few = n * d <= _FEW_VALUES and (type(X) is np.ndarray or not is_sparse_matrix(X))
+    few = n * d < _crossovers.SEPARATE_COLUMNS and (type(X) is np.ndarray or not is_sparse_matrix(X))
     codes, table, offsets, ranks, most = _encode_few(X) if few else _encode_many(X, threads)
     # The smallest type that holds all codes: the search for splits is bound by memory.
     small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
@@ -184,11 +178,10 @@ def _encode_many(X: Rows, threads: int) -> tuple[Array, Array, Array, Array, int
     n, d = X.shape
     codes, has_missing = np.empty((d, n), np.int32), np.zeros(d, np.bool_)
     values: list[Array] = [None] * d
-    kinds = _choose_sorts(X)
 
     def encode(j: int) -> None:
         # Sorting a value takes as long as ten other operations.
-        values[j] = run_large(lambda: _encode_one(X, j, codes[j], kinds[j]), 10 * n)
+        values[j] = run_large(lambda: _encode_one(X, j, codes[j]), 10 * n)
         has_missing[j] = codes[j].max() == len(values[j])
 
     run_numbered(encode, d, threads)
@@ -200,23 +193,9 @@ def _encode_many(X: Rows, threads: int) -> tuple[Array, Array, Array, Array, int
     return codes, np.concatenate([*values, [0.0]]), offsets, ranks, int((lengths + has_missing).max())
 
 
-def _choose_sorts(X: Rows) -> list[str]:
-    """Return the fastest sort for each column; ranks are the same by any.
-
-    NumPy's quicksort of 1437 pixels with 17 values takes 73 us and its merge sort 35; of as many distinct values they
-    take 35 and 81, and of 4000 rows quicksort is faster throughout.
-    """
-    n, d = X.shape
-    if n > _SHORT or is_sparse_matrix(X):
-        return ["quicksort"] * d
-    sample = np.sort(X[:_SAMPLE], axis=0)
-    steps = (sample[1:] != sample[:-1]).sum(axis=0)
-    return ["stable" if few else "quicksort" for few in (steps < len(sample) // 2).tolist()]
-
-
-def _encode_one(X: Rows, j: int, codes: Array, kind: Any) -> Array:
+def _encode_one(X: Rows, j: int, codes: Array) -> Array:
     """Write the ranks of column `j`, and return its distinct values."""
-    return _encode_sparse(X, j, codes) if is_sparse_matrix(X) else _encode_column(X[:, j], codes, kind)
+    return _encode_sparse(X, j, codes) if is_sparse_matrix(X) else _encode_column(X[:, j], codes)
 
 
 def _encode_few(X: Array) -> tuple[Array, Array, Array, Array, int]:
@@ -244,11 +223,11 @@ def _transpose_codes(codes: Array, width: int, threads: int) -> Array:
     return matrix
 
 
-def _encode_column(column: Array, codes: Array, kind: Any = "quicksort") -> Array:
+def _encode_column(column: Array, codes: Array) -> Array:
     """Write the ranks of a column to `codes`, and return its distinct values; NaN has the rank after the last."""
     column = np.ascontiguousarray(column)
     # NaN sorts last.
-    order = column.argsort(kind=kind)
+    order = column.argsort()
     values, offsets, missing = np.empty(len(column) + 1), np.empty(2, np.int64), np.empty(1, np.int32)
     tree_order.rank_columns(column[None], order[None], codes[None], values, offsets, missing)
     return values[: offsets[1]].copy()

@@ -28,8 +28,6 @@ _VISITS = 2**21
 _SIBLINGS = 70
 # Branches for each thread: some are much smaller than others, and all threads shall end at about the same time.
 _BRANCHES = 4
-# Rows of a tree whose largest number of nodes is worth holding room for: 400 KB.
-_FEW_ROWS = 2**12
 # Trees without categories have neither indices nor words of them.
 _NO_NODES = np.zeros(0, np.int64)
 
@@ -110,8 +108,8 @@ class NodeTable:
     @classmethod
     def make(cls, growth: Growth, room: Room, name: str, top: int, rows: int) -> Self:
         """Return a table of `top` nodes, with room for those that `rows` rows will probably make."""
-        # A tree of few rows gets room for as many leaves as rows, that of many for a quarter: most leaves hold several.
-        share = 1 if rows <= _FEW_ROWS or not growth.rules.judged else 4
+        # Without targets nearly every row gets a leaf of its own; most leaves of other trees hold several.
+        share = 4 if growth.rules.judged else 1
         length = top + max(64, 2 * rows // share // growth.rules.min_rows_leaf)
         nodes = room.take(f"{name} nodes", (length,), GROWN_NODE)
         described = room.take(f"{name} described", (length, growth.target.n_numbers))

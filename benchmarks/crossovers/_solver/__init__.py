@@ -1,0 +1,1 @@
+"""The work of the crossovers of solvers."""
