@@ -31,6 +31,7 @@ FAMILIES = (
     "outliers",
     "preprocessing",
     "random_projection",
+    "semi_supervised",
     "svm",
     "tree",
 )

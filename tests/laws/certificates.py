@@ -881,6 +881,23 @@ def calibration_blocks(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return largest
 
 
+def label_change(model: Any, X: np.ndarray, y: Any) -> float:
+    """The sum of changes of one more step of the map, with the graph of all pairs."""
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    nearest = np.argsort(D, axis=1, kind="stable")[:, : model.n_neighbors]
+    W = np.zeros_like(D)
+    np.put_along_axis(W, nearest, 1.0, axis=1)
+    W = np.exp(-model.gamma * D) if model.kernel == "rbf" else W
+    given = (y[:, None] == model.classes_).astype(float)
+    F = model.label_mass_[:, None] * model.label_distributions_
+    if type(model).__name__ == "LabelPropagation":
+        known = given.any(axis=1)[:, None]
+        return float(np.abs(np.where(known, given, W @ F / W.sum(axis=1)[:, None]) - F).sum())
+    np.fill_diagonal(W, 0.0)
+    sums = np.sqrt(np.where(W.any(axis=0), W.sum(axis=0), 1.0))
+    return float(np.abs(model.alpha * (W / sums / sums[:, None]) @ F + (1 - model.alpha) * given - F).sum())
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "CalibratedClassifierCV"): calibration_slope,
     ("residual", "CalibratedClassifierCV"): calibration_blocks,
@@ -888,6 +905,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "ClassicalMDS"): classical_residual,
     ("residual", "Isomap"): path_residual,
     ("residual", "LocallyLinearEmbedding"): locally_linear_residual,
+    ("residual", "LabelPropagation"): label_change,
+    ("residual", "LabelSpreading"): label_change,
     ("fixed point", "MDS"): guttman_fixed_point,
     ("residual", "SpectralEmbedding"): laplacian_residual,
     ("residual", "KernelCCA"): kernel_canonical_residual,

@@ -197,6 +197,8 @@ SETTINGS = {
     "KernelLogisticRegression": [{}, {"solver": "lbfgs", "tol": 1e-6}],
     "Nystroem": [{"n_components": 20, "gamma": 0.01}],
     "RBFSampler": [{"n_components": 20}, {"n_components": 20, "gamma": "scale", "kernel": "laplacian"}],
+    "LabelPropagation": [{"gamma": 0.05}, {"kernel": "knn"}],
+    "LabelSpreading": [{"gamma": 0.05}, {"kernel": "knn", "alpha": 0.8}],
     "PolynomialCountSketch": [{"n_components": 20}, {"n_components": 16, "degree": 3, "coef0": 1.0, "gamma": 0.1}],
     "SkewedChi2Sampler": [{"n_components": 20}],
     "OrthogonalRandomFeatures": [{"n_components": 20}],

@@ -122,6 +122,7 @@ class Subject:
         """Whether a fit decomposes a matrix of all pairs of rows."""
         cubic = ("KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
         cubic += ("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralClustering", "SpectralEmbedding")
+        cubic += ("LabelPropagation", "LabelSpreading")
         cubic += ("GaussianProcessClassifier", "GaussianProcessRegressor")
         return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 

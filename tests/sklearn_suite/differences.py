@@ -77,6 +77,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("OrdinalEncoder", "QuantileTransformer", "RobustScaler", "StandardScaler", "TargetEncoder"),
     ),
     "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
+    "semi_supervised._label_propagation": ("LabelPropagation", "LabelSpreading"),
     "svm": ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"),
     "tree": (
         *("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
@@ -97,6 +98,7 @@ DIFFERENCES: dict[str, str] = {
     "test_successive_halving::test_min_resources_null*": "expects other words of an error about no rows",
     "test_successive_halving::test_select_best_index*": "calls a private method of scikit-learn's class",
     "test_encoders::test_ordinal_encoder_sparse*": "expects other words of an error; mercer's names the argument",
+    "test_label_propagation::test_convergence_warning": "expects scikit-learn's words; mercer's warning names the sum",
     "test_ransac::test_ransac_no_valid_*": "reads attributes of a fit that failed; the error has the counts",
     "test_ransac::test_ransac_exceed_max_skips": "reads attributes of a fit that failed; the error has the counts",
     "test_ransac::test_ransac_default_residual_threshold": "other draws find a larger consensus, 266 rows for 240",

