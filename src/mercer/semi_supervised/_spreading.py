@@ -16,7 +16,7 @@ _STATEMENT = (
 )
 # Rows of a product that one thread takes: fixed, so that threads change no bit.
 _ROWS = 256
-# Conjugate gradients are worth their inner products where the map alone has not converged after so many steps.
+# Conjugate gradients are worth their inner products where the map alone has not converged in four steps.
 _FIRST_STEPS = 4
 
 
