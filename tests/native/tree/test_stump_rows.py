@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def rows(level):
-    return importlib.import_module(f"mercer._native.{level}.stump_rows")
+    return importlib.import_module(f"mercer._native.{level}.stump_search")
 
 
 def test_weights_get_the_sign_of_their_class_and_are_summed(rows):

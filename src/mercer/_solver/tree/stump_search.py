@@ -1,6 +1,9 @@
 """The best stump for given weights over columns that are sorted once; boosting searches one in every round.
 
 Sorting costs O(d n log n) and 4 n d bytes, once; a search reads each column in its order, O(n d), columns on threads.
+
+The growth of trees finds the same split, in two to four times as long for two classes and in sixteen times as long for
+sparse rows, which it makes dense: ``python -m benchmarks.stump_growth`` measures both.
 """
 
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.tree import stump_rows, stump_search
+from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
@@ -108,7 +111,7 @@ class SortedColumns:
         scores, places, missing = np.zeros(d), np.empty(d, dtype=np.int64), np.zeros(d, dtype=np.int32)
         if n_classes == 2 and self.complete and criterion == "gini":
             signed, totals = np.empty(len(weight)), np.empty(2)
-            stump_rows.sign_weights(labels, weight, signed, totals)
+            stump_search.sign_weights(labels, weight, signed, totals)
             fixed = (signed, totals.sum(), totals[1])
 
             def work(first: int, last: int) -> None:
@@ -149,7 +152,7 @@ class SortedColumns:
         sums, counts = np.zeros((2, n_classes)), np.zeros(2, dtype=np.int64)
         if not is_sparse_matrix(self.X):
             sides = np.empty(len(weight), dtype=np.intp)
-            stump_rows.split_rows(self.X, feature, threshold, left, labels, weight, sides, sums, counts)
+            stump_search.split_rows(self.X, feature, threshold, left, labels, weight, sides, sums, counts)
             return Stump(feature, threshold, left, sums, counts), sides
         sides = Stump(feature, threshold, left, None, None).sides(self.X)
         np.add.at(sums, (sides, labels), weight)
