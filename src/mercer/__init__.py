@@ -44,6 +44,7 @@ __all__ = [
     "errors",
     "estimation",
     "exceptions",
+    "explain",
     "feature_extraction",
     "feature_selection",
     "forecast",
@@ -91,6 +92,7 @@ __all__ = [
 _PACKAGES = (
     *FAMILIES,
     "datasets",
+    "explain",
     "inspection",
     "kernels",
     "metrics",

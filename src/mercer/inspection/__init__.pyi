@@ -38,6 +38,10 @@ from mercer.inspection._embeddings import CellGridDisplay as CellGridDisplay
 from mercer.inspection._embeddings import EmbeddingDisplay as EmbeddingDisplay
 from mercer.inspection._embeddings import ShepardDisplay as ShepardDisplay
 from mercer.inspection._embeddings import SimilarityTailsDisplay as SimilarityTailsDisplay
+from mercer.inspection._explanations import BeeswarmDisplay as BeeswarmDisplay
+from mercer.inspection._explanations import ForceDisplay as ForceDisplay
+from mercer.inspection._explanations import ShapleyDependenceDisplay as ShapleyDependenceDisplay
+from mercer.inspection._explanations import WaterfallDisplay as WaterfallDisplay
 from mercer.inspection._fits import BiasVarianceDisplay as BiasVarianceDisplay
 from mercer.inspection._fits import BullseyeDisplay as BullseyeDisplay
 from mercer.inspection._fits import FittedCurvesDisplay as FittedCurvesDisplay

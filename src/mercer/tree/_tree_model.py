@@ -25,6 +25,7 @@ from mercer._solver.tree.pruning import TreeLevel, cut_tree, find_pruning_path, 
 from mercer._solver.tree.search import Room, can_use_steps
 from mercer._solver.tree.whole_growth import GrowthInterrupt, can_grow_whole, grow_best_first, grow_whole
 from mercer._source import open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, integers, part, size
 from mercer._types import Array
 from mercer.errors import ModelFileError
@@ -224,6 +225,11 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         X = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
+
+    def _read_values(self, X: Any) -> Array:
+        """Return the values that the tree compares, for rows in memory; explanations ask for them."""
+        rows: Any = self._rows(X)
+        return np.asarray(rows.toarray() if is_sparse_matrix(rows) else rows, np.float64, order="C")
 
     def _values(self, X: Any) -> Array:
         rows = self._rows(X)

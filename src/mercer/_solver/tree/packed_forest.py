@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer._native.records import PACKED_NODE, lend
-from mercer._native.tree import forest_shares, forest_walk
+from mercer._native.tree import forest_walk
 from mercer._solver.tree.soundness import check_width
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -150,21 +150,6 @@ class PackedForest:
             )
         data = np.ones(len(paths), np.int64)
         return csr_array((data, paths, ends), shape=(X.shape[0], len(self.nodes)))
-
-    def sum_shares(self, X: Array, weights: Array, n_scores: int) -> Array:
-        """Return the Shapley values (n, scores, d + 1) of the columns of rows; the last column is left at zero.
-
-        `weights` (nodes,) are those of the training rows that came by each node.
-        """
-        check_width("PackedForest", X, self.n_columns)
-        shares = np.zeros((len(X), n_scores, X.shape[1] + 1))
-        depth = int(self.node_depths.max(initial=0))
-        # Native code keeps a path of up to depth + 2 entries for each split above a node.
-        room = (depth + 2) * (depth + 3) // 2
-        path = np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32)
-        nodes, trees = (lend(self.nodes), self.words, self.values, weights), (self.roots, self.sizes, self.outputs)
-        forest_shares.add_shares(X, nodes, trees, np.empty(len(self.nodes), np.uint8), path, shares)
-        return shares
 
     def _run(self, X: Rows, threads: Threads, sums: Array | None, leaves: Array | None) -> None:
         """Send runs of rows through the trees, on all threads; write their sums or their leaves."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, accept_rows
@@ -11,6 +12,7 @@ from mercer._base.parameter import attribute
 from mercer._base.tree_problem import check_values
 from mercer._base.validation import check_rows
 from mercer._solver.tree.packed_forest import PackedForest, join_trees, share_values
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
@@ -63,6 +65,11 @@ class TreeEnsemble(Estimator):
         X = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
+
+    def _read_values(self, X: Any) -> Array:
+        """Return the values that the trees compare, for rows in memory; explanations ask for them."""
+        rows: Any = self._check_rows(X)
+        return np.asarray(rows.toarray() if is_sparse_matrix(rows) else rows, np.float64, order="C")
 
     def __len__(self) -> int:
         return len(self.estimators_)

@@ -31,6 +31,7 @@ from mercer._base.randomness import draw_seed
 from mercer._base.validation import few_rows
 from mercer._solver.tree.categories import mark_categorical
 from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.tree_sum import TreeSum
 from mercer._source import Source, open_source
 from mercer._stored import Stored, alike, anything, flags, floats, integers, part, size
 from mercer._types import Array
@@ -41,7 +42,7 @@ from mercer.ensemble._histogram.categories import FrameCategories, read_frame
 from mercer.ensemble._histogram.constraints import check_directions, read_directions, read_groups
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepare_rows
-from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores
+from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores, weigh_nodes
 from mercer.ensemble._histogram.solver import Boosting, BoostingState
 from mercer.ensemble._histogram.tree_builder import TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
@@ -450,6 +451,17 @@ class HistBoosting(LimitedEstimator):
             scores = scores + part.score_rows(rows)
             yield scores.astype(dtype)
 
+    def _tree_sum(self) -> TreeSum:
+        """Return the trees as what the scores are a sum of, for explanations."""
+        check_is_fitted(self)
+        return TreeSum(self._pack(), weigh_nodes(self._state.trees), self._baseline, self._read_values)
+
+    def _read_values(self, X: Any) -> Array:
+        """Return the values that the trees compare, for rows in memory."""
+        rows, source = self._open_fitted(X)
+        rows = np.asarray(rows if source is None else source.whole(), np.float64, order="C")
+        return rows if self._categories is None else self._categories.on(rows)
+
     def contributions(self, X: Any) -> Array:
         """Return how much each column adds to the score of each row: exact Shapley values of the trees.
 
@@ -468,7 +480,7 @@ class HistBoosting(LimitedEstimator):
         """
         check_is_fitted(self)
         rows, source = self._open_fitted(X)
-        function = Contributions(Scores(self._pack(), self._baseline, self._categories), self._state.trees)
+        function = Contributions(self._tree_sum(), self._categories)
         source = open_source(rows, threads=self._threads()) if source is None else source
         parts = source.map(function).astype(source.host_dtype, copy=False)
         return parts[:, 0] if parts.shape[1] == 1 else parts

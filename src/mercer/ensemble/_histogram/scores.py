@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.path_shares import average_leaves, share_paths
+from mercer._solver.tree.tree_sum import TreeSum
 from mercer._source import Block
 from mercer._types import Array
 from mercer.ensemble._histogram.tree import BoostedTree, order_nodes
@@ -69,36 +71,35 @@ def squeeze_scores(scores: Array) -> Array:
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
+def weigh_nodes(trees: tuple[BoostedTree, ...]) -> Array:
+    """Return the number of training rows in each node of trees, in the order in which they are packed."""
+    counts = [np.empty(0), *(tree.count.astype(np.float64) for tree in trees)]
+    return np.concatenate(counts)[order_nodes(trees)]
+
+
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """A function of a block: the part of each column in each score; last, the mean score of the training rows.
 
     Parameters
     ----------
-    scores : Scores
-    trees : tuple of BoostedTree
-        The trees of the forest.
+    trees : TreeSum
+        What the scores are a sum of.
+    categories : Categories or None
     """
 
-    scores: Scores
-    trees: tuple[BoostedTree, ...]
+    trees: TreeSum
+    categories: Any
 
     def __call__(self, block: Block) -> Array:
         """Return the contributions (n, k, d + 1)."""
         X = np.asarray(block.dense(), dtype=np.float64, order="C")
-        if self.scores.categories is not None:
-            X = self.scores.categories.on(X)
-        forest, k = self.scores.forest, len(self.scores.baseline)
-        counts = np.concatenate([tree.count.astype(np.float64) for tree in self.trees])
-        shares = forest.sum_shares(X, counts[order_nodes(self.trees)], k)
+        if self.categories is not None:
+            X = self.categories.on(X)
+        forest, weights, baseline = self.trees.forest, self.trees.weights, self.trees.baseline
+        k = len(baseline)
+        shares = np.empty((len(X), k, X.shape[1] + 1))
+        shares[:, :, :-1] = share_paths(forest, weights, X, k).values
         # The last column is the mean score: contributions add up to the score.
-        shares[:, :, -1] = self.scores.baseline + self._average_trees(k)
+        shares[:, :, -1] = baseline + average_leaves(forest, weights, k)
         return shares
-
-    def _average_trees(self, k: int) -> Array:
-        """Return the mean over the training rows of what the trees add to each score (k,)."""
-        means = np.zeros(k)
-        for index, tree in enumerate(self.trees):
-            leaf = tree.left == 0
-            means[index % k] += np.sum(tree.value[leaf] * (tree.count[leaf] / tree.count[0]))
-        return means
