@@ -186,3 +186,8 @@ class RandomTreesEmbedding(TransformerMixin, ForestModel):
     def _list_leaves(self) -> list[Array]:
         """Return the nodes of each tree that are leaves."""
         return [np.flatnonzero(member.tree_.children_left == LEAF) for member in self.estimators_]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
