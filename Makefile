@@ -219,13 +219,14 @@ sanitize-fuzz: sanitize-build
 	$(SANITIZED) $(PYTHON) -m tools.fuzzing files --mutations 30 --quiet $(FUZZ)
 	$(SANITIZED) $(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
 
-# The thread sanitizer, on the fits in which threads share native steps; a data race ends it with status 66.
+# The thread sanitizer, on the fits in which threads share native steps; a data race ends it with status 66. FUZZ="--all"
+# adds a fit of every class that takes n_jobs (a quarter of an hour).
 sanitize-threads: $(VENV)/ready-test,lint
 	test -f build/thread/build.ninja || meson setup build/thread -Dsanitize_threads=true -Dlevels=$(LEVELS) \
 		-Dpython.platlibdir=$(THREAD_STAGE) -Dpython.purelibdir=$(THREAD_STAGE)
 	meson install -C build/thread --quiet
 	LD_PRELOAD="$$(cc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 OPENBLAS_NUM_THREADS=1 \
-	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(THREAD_STAGE) $(PYTHON) -m tools.fuzzing races
+	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(THREAD_STAGE) $(PYTHON) -m tools.fuzzing races $(FUZZ)
 
 # A selection of the tests with every Python here, the oldest dependencies, and unusual users, folders and signals.
 matrix:

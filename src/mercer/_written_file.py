@@ -23,15 +23,16 @@ def open_aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))  # behind a symbolic link, replace the file and not the link
     _remove_left(target)
-    aside, file = _create(target)
+    aside: list[Path] = []
     try:
-        with file:
+        with _create(target, aside) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(aside, target)
+        os.replace(aside[-1], target)
     except BaseException:
-        aside.unlink(missing_ok=True)
+        for left in aside:
+            left.unlink(missing_ok=True)
         raise
 
 
@@ -41,14 +42,17 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
-def _create(target: Path) -> tuple[Path, BinaryIO]:
-    """Create a file beside `target` and lock it, which says that its process lives."""
+def _create(target: Path, aside: list[Path]) -> BinaryIO:
+    """Create a file beside `target` and lock it, which says that its process lives; note its path in `aside`.
+
+    The path is noted before there is a file, so that Ctrl-C at any moment leaves none.
+    """
     while True:
-        aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-        file = open(aside, "xb")  # noqa: SIM115 - the caller closes it
+        aside.append(target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp"))
+        file = open(aside[-1], "xb")  # noqa: SIM115 - the caller closes it
         # Another process may have taken it for a left one before it was locked: then it is gone, and another is made.
         if not _lock(file) or os.fstat(file.fileno()).st_nlink > 0:
-            return aside, file
+            return file
         file.close()
 
 

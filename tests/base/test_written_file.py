@@ -11,6 +11,7 @@ import mercer
 from mercer._written_file import open_aside, write_whole
 from mercer.app.table.writing import Writer
 from mercer.cluster import KMeans
+from mercer.linear_model import Ridge
 
 LEFT = ".model.mercer.0123456789abcdef.tmp"
 
@@ -74,3 +75,42 @@ def test_a_table_that_cannot_be_finished_leaves_no_file(tmp_path):
     with pytest.raises(OSError, match="no space left"), writer:
         writer._sink = Full()
     assert list_files(tmp_path) == []
+
+
+class InterruptedAt:
+    """A profiler that raises KeyboardInterrupt at one of the calls of zipfile and of the writers of model files."""
+
+    def __init__(self, at=None):
+        self.at, self.calls = at, 0
+
+    def __call__(self, frame, event, argument):
+        # What a destructor raises is dropped by Python, as is what closes a generator expression.
+        name, code = frame.f_code.co_filename, frame.f_code.co_name
+        inside = any(part in name for part in ("zipfile", "_written_file", "model_file/container"))
+        dropped = code in ("__del__", "<genexpr>") or getattr(frame.f_back, "f_code", frame.f_code).co_name == "__del__"
+        if event == "call" and inside and not dropped:
+            self.calls += 1
+            if self.calls == self.at:
+                raise KeyboardInterrupt
+
+
+def test_ctrl_c_at_any_call_of_a_save_leaves_the_old_file_and_nothing_beside_it(tmp_path):
+    """Zipfile refuses to close an archive with an open member: that took the place of KeyboardInterrupt."""
+    path = tmp_path / "model.mercer"
+    models = [Ridge(alpha).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]) for alpha in (1.0, 2.0)]
+    counter = InterruptedAt()
+    for profiler in [counter, *map(InterruptedAt, range(1, 2_000))]:
+        mercer.save(models[0], path)
+        sys.setprofile(profiler)
+        try:
+            mercer.save(models[1], path)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+        assert os.listdir(tmp_path) == ["model.mercer"]
+        assert mercer.load(path).coef_ in (models[0].coef_, models[1].coef_)
+        if profiler.at is not None and profiler.at >= counter.calls:
+            break
+    else:
+        pytest.fail("the save makes more calls than were tried")

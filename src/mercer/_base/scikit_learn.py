@@ -57,6 +57,22 @@ def open_callback_context(estimator: Any, max_subtasks: int | None) -> Any:
     return estimator._init_callback_context(max_subtasks=max_subtasks)
 
 
+def add_requests(estimator: Any, method: str, given: dict[str, Any]) -> None:
+    """Do what ``set_fit_request`` and the like do, for a method of an estimator or a scorer.
+
+    They need another configuration of scikit-learn, which Ctrl-C could leave behind. Metadata that the method does not
+    take is a ValueError.
+    """
+    told = estimator._get_metadata_request()
+    asked = getattr(told, method)
+    if not given.keys() <= asked.requests.keys():
+        unknown = str(min(given.keys() - asked.requests.keys(), key=str))[:40]
+        raise ValueError(f"{type(estimator).__name__}.{method} takes no metadata {unknown!r}")
+    for name, alias in given.items():
+        asked.add_request(param=name, alias=alias)
+    setattr(estimator, REQUESTS, told)
+
+
 def list_parameters(cls: Any) -> list[str]:
     """Return the names of the parameters of a class."""
     return cls._get_param_names()

@@ -2,7 +2,8 @@
 
 The sanitizer watches the memory that the native modules touch and ends a process with status 66 at a data race. So each
 fit has a process of its own. Four threads work on few rows: they meet often. Each fit is also compared with the fit of
-one thread, bit by bit.
+one thread, bit by bit. `--all` adds a fit of every class that takes `n_jobs`: there threads work on blocks of rows, and
+the sums of blocks meet in Python.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoosting
 from mercer.manifold import TSNE
 from mercer.neural_network import BernoulliRBM, MLPClassifier
 from mercer.svm import SVC, SVR, OneClassSVM
-from tests.laws.subjects import digest, fitted
+from tests.laws.subjects import digest, first_settings, fitted
 from tools.fuzzing.results import find_commit
 
 # More threads than most machines in tests have cores: threads are then suspended in the middle of a step too.
@@ -53,6 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this attack."""
     parser.add_argument("--rows", type=int, default=3000, help="rows of each fit")
     parser.add_argument("--only", nargs="*", default=[], help=f"some of: {', '.join(_FITS)}")
+    parser.add_argument("--all", action="store_true", help="fit every class that takes n_jobs too")
     parser.add_argument("--here", help="fit this one in this process, and return 1 if the bits differ")
     parser.add_argument("--store", type=Path, help="a JSON file that gets the outcome of every fit")
 
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     if options.here is not None:
         return _compare(options.here, options.rows)
     fits: dict[str, dict[str, Any]] = {}
-    for name in _FITS:
+    for name in _list_fits(options.all):
         if options.only and name not in options.only:
             continue
         begun = time.perf_counter()
@@ -76,8 +78,25 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(fit["outcome"] == "same bits" for fit in fits.values()) else 1
 
 
+def _list_fits(everything: bool) -> list[str]:
+    """Return the names of shared loops, and those of classes if all are wanted."""
+    return [*_FITS, *(one.name for one in first_settings() if one.takes("n_jobs"))] if everything else list(_FITS)
+
+
 def _compare(name: str, n_rows: int) -> int:
     """Fit with several threads and with one; return 1 if they give different bits."""
+    if name in _FITS:
+        return _compare_loop(name, n_rows)
+    subject = next(one for one in first_settings() if one.name == name)
+    X, y = subject.data(min(n_rows, subject.most_rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        several, one = (digest(fitted(subject.make(n_jobs=n).fit(X, y))) for n in (_THREADS, 1))
+    return int(several != one)
+
+
+def _compare_loop(name: str, n_rows: int) -> int:
+    """Compare fits in which threads share a native loop."""
     random = np.random.default_rng(0)
     X = random.random((n_rows, 8))
     y = (X[:, 0] + 0.3 * random.normal(size=n_rows) > 0.5).astype(int)

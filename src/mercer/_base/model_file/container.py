@@ -11,7 +11,8 @@ import mmap
 import os
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -45,7 +46,7 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array],
     most = MAX_MEMBERS - (2 if secret is None else 3)
     if len(arrays) > most:
         raise ModelFileError(f"save: a model file holds at most {most} arrays; got {len(arrays)}. Stack some of them.")
-    with open_aside(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with open_aside(path) as file, _open_archive(file) as archive:
         entries = [_write_array(archive, file, _array_name(index), array) for index, array in enumerate(arrays)]
         # The reader refuses numbers with a fraction: floats are texts here, and a NaN would be a mistake of an encoder.
         text = json.dumps({**header, "arrays": entries}, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -60,6 +61,22 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array],
         for name, data in (ends if secret is None else {**ends, "header.hmac": sign(text, secret)}).items():
             with archive.open(begin_member(archive, file, name), "w", force_zip64=True) as member:
                 member.write(data)
+
+
+@contextmanager
+def _open_archive(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
+    """Write an archive to a file, and end it if the block ends well.
+
+    Zipfile cannot end an archive in which Ctrl-C left a member open: its ValueError would take the place of
+    KeyboardInterrupt. The file is dropped then.
+    """
+    archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+    try:
+        yield archive
+        archive.close()
+    except BaseException:
+        archive.fp = None  # without a file there is nothing to close, here or by the destructor
+        raise
 
 
 def _array_name(index: int) -> str:

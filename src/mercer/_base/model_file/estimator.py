@@ -20,7 +20,7 @@ from mercer._base.guard.soundness import check_estimator, check_record
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
-from mercer._base.scikit_learn import CALLBACK_MARKS, REQUESTS, SHOWN, VERSION
+from mercer._base.scikit_learn import CALLBACK_MARKS, REQUESTS, SHOWN, VERSION, add_requests
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
@@ -281,9 +281,8 @@ def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> 
         raise ModelFileError(f"metadata is requested for {', '.join(_ROUTED)}; got {min(requests)[:40]!r}.")
     # The charge is for objects that scikit-learn makes for the requests, which the size of the node does not show.
     decoder.charge(2**14)
-    with sklearn.config_context(enable_metadata_routing=True):
-        for method, node in requests.items():
-            getattr(instance, f"set_{method}_request")(**decoder.decode_as(node, dict))
+    for method, node in requests.items():
+        add_requests(instance, method, decoder.decode_as(node, dict))
 
 
 @encodes_where(lambda value: PLAIN.get(type(value).__name__) is type(value) or _is_triplet(value))
