@@ -45,6 +45,9 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	-p tests.sklearn_suite.plugin --pyargs \
 	sklearn.preprocessing.tests.test_data \
 	sklearn.preprocessing.tests.test_discretization \
+	sklearn.compose.tests.test_column_transformer \
+	sklearn.compose.tests.test_target \
+	sklearn.tests.test_pipeline \
 	sklearn.preprocessing.tests.test_encoders \
 	sklearn.preprocessing.tests.test_target_encoder \
 	sklearn.feature_extraction.tests.test_text \

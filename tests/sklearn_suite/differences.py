@@ -72,6 +72,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("radius_neighbors_graph", "sort_graph_by_row_values"),
     ),
     "neural_network": ("BernoulliRBM", "MLPClassifier", "MLPRegressor"),
+    "compose": ("ColumnTransformer", "TransformedTargetRegressor", "make_column_transformer"),
+    "pipeline": ("FeatureUnion", "make_union"),
     "preprocessing": (
         *("Binarizer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder"),
         *("OrdinalEncoder", "QuantileTransformer", "RobustScaler", "StandardScaler", "TargetEncoder"),
@@ -97,6 +99,18 @@ DIFFERENCES: dict[str, str] = {
     "test_search::test_search_html_repr": "shows the parameters of the search, not the best model in their place",
     "test_successive_halving::test_min_resources_null*": "expects other words of an error about no rows",
     "test_successive_halving::test_select_best_index*": "calls a private method of scikit-learn's class",
+    "test_column_transformer::test_column_transformer_get_set_params*": "lists the parameters of scikit-learn's scaler",
+    "test_column_transformer::test_remainder_set_output": "mercer's VarianceThreshold gives floats, also for booleans",
+    "test_target::test_transform_target_regressor_error": "expects that LinearRegression refuses weights by their name",
+    "test_target::test_transform_target_regressor_not_warns_with_global_output_set*": (
+        "makes every warning an error; mercer's LinearRegression warns of columns that depend on others"
+    ),
+    "test_pipeline::test_pipeline_raise_set_params_error": "lists the parameters of scikit-learn's LinearRegression",
+    "test_pipeline::test_feature_union_array_api_support_tag": "reads the tag of scikit-learn's scaler",
+    "test_pipeline::test_pipeline_with_callbacks*": "counts tasks of a fit; mercer's scaler reports its own",
+    "test_pipeline::test_pipeline_memory_callbacks_second_fit*": (
+        "counts the tasks of a fit, of which mercer's scaler reports its own"
+    ),
     "test_encoders::test_ordinal_encoder_sparse*": "expects other words of an error; mercer's names the argument",
     "test_label_propagation::test_convergence_warning": "expects scikit-learn's words; mercer's warning names the sum",
     "test_ransac::test_ransac_no_valid_*": "reads attributes of a fit that failed; the error has the counts",

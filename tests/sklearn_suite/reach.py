@@ -39,7 +39,7 @@ def _holds_mercer(value, depth):
     # A partial function or a bound method is what it calls; a pipeline or a search holds its parts as attributes.
     parts = [getattr(value, name, None) for name in ("func", "__self__", "__wrapped__")]
     if hasattr(value, "get_params") and not isinstance(value, type):
-        parts += list(value.get_params().values())
+        parts += list(value.get_params(deep=False).values())
     # Test modules derive classes of their own from replaced ones.
     classes = value.__mro__ if isinstance(value, type) else type(value).__mro__
     origins = [getattr(one, "__module__", None) or "" for one in (value, *classes)]

@@ -228,7 +228,7 @@ def _refuse_sparse(source: Source, subject: str) -> None:
         raise DataError(f"{subject}: Sparse data was passed, but dense data is required; load and densify it.")
 
 
-def _refuse_second_pass(subject: str, description: str) -> Exception:
+def refuse_second_pass(subject: str, description: str) -> Exception:
     """Return the error that rows cannot be read again."""
     return DataError(
         f"{subject}: {description} can be read only once and a further pass is needed; give a list of blocks, or a "
@@ -255,7 +255,7 @@ def read_with_targets(X: Any, y: Any, subject: str, threads: int) -> Iterator[tu
     if is_table(X):
         table = open_batches(X, subject, {})
         if not table.restartable:
-            raise _refuse_second_pass(subject, find_description(X))
+            raise refuse_second_pass(subject, find_description(X))
         if named and y not in table.schema.names:
             raise DataError(
                 f"{subject}: the table has no column {y!r}; its columns are {', '.join(table.schema.names)}."
@@ -266,7 +266,7 @@ def read_with_targets(X: Any, y: Any, subject: str, threads: int) -> Iterator[tu
         _refuse_sparse(source, subject)
         blocks = _read_source(source)
     elif isinstance(X, Iterator):
-        raise _refuse_second_pass(subject, find_description(X))
+        raise refuse_second_pass(subject, find_description(X))
     else:
         blocks = _restart(X)()
     given = None if named or y is None else open_row_values(y, "y", subject)

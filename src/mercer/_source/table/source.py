@@ -375,6 +375,8 @@ def open_table_path(
     # Labels keep their type; whole numbers in other columns of text files are read as floats.
     labels = [y] if isinstance(y, str) and targets == "labels" else []
     named = [name for given in (y, weight) for name in (given if isinstance(given, list | tuple) else [given])]
+    # Arrays beside the table name no column of it.
+    named = [name for name in named if isinstance(name, str)]
     needed = columns if encode is None else encode.columns
     table = files.open(labels, None if needed is None else [*needed, *named], None if encode is None else encode.kinds)
     options |= {"subject": subject, "targets": targets, "columns": columns, "description": files.description}
