@@ -14,7 +14,7 @@ from mercer.app.report.figures import draw_dependence, draw_score
 from mercer.app.report.row_figures import draw_confusion, name_drawn
 from mercer.app.report.section import Table
 from mercer.app.report.sections import make_sections
-from mercer.app.study.record import Candidate, Confusion, Dependence, Record, Sureness
+from mercer.app.study.record import Candidate, Confusion, Dependence, OtherQuestion, Record, Sureness
 from tests.app.report.records import RECORDS, classification, regression, structure
 
 VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}
@@ -91,7 +91,7 @@ def test_every_part_of_a_record_has_its_section():
     least = Record(full.question, full.answer, full.data, full.origin)
     assert {section.name for section in make_sections(least)} == {"data", "repeat"}
     # `reference` is for the watch over new rows, and has no place on the page.
-    assert len(fields(Record)) == 26, "a new part of the record needs a place on the page"
+    assert len(fields(Record)) == 27, "a new part of the record needs a place on the page"
 
 
 def test_text_from_the_table_cannot_become_a_script():
@@ -247,3 +247,12 @@ def test_a_score_that_was_no_number_leaves_a_gap_and_no_error():
     record = classification()
     scores = [[None, *record.conformal.scores[0]], record.conformal.scores[1]]
     assert render_report(replace(record, conformal=replace(record.conformal, scores=scores)))
+
+
+def test_the_page_tells_the_score_for_other_new_rows():
+    other = OtherQuestion(
+        "rows with new values of `site`", "new rows with known values of `site`", 0.61, 0.5, 0.72, "--group site"
+    )
+    page = render_report(replace(classification(), other=other))
+    assert "has a score of 0.61 on rows with new values of" in page
+    assert "Give --group site for a study of these." in page

@@ -10,7 +10,7 @@ from mercer.app.report import render_report
 from mercer.app.study.choice import dependence
 from mercer.app.study.dataset import gather
 from mercer.app.table import guess_roles
-from mercer.app.table.keys import find_keys, find_times, name_follow_up
+from mercer.app.table.keys import find_keys, find_panels, find_times, follows_a_sort, name_follow_up
 from mercer.model_selection.trials import OutOfTimeError, fit_settings
 
 QUICK = {"quick": True, "folds": 3, "inner": 2, "candidates": ["nearest centroid", "ridge regression"]}
@@ -174,3 +174,85 @@ def test_a_comparison_of_splits_that_runs_out_of_time_uses_the_pairs_that_were_s
     assert count_scores() == 2, "four pairs"
     limit = 5
     assert count_scores() == 0, "two pairs are too few"
+
+
+def _count_cars(n_countries=20, n_years=8, seed=0):
+    """Return a panel: each country has a level of its own, which its income and its price tell only in part."""
+    random = np.random.default_rng(seed)
+    country = np.repeat(np.arange(n_countries), n_years)
+    income, price, level = (random.normal(size=n_countries)[country] for _ in range(3))
+    frame = pandas.DataFrame(
+        {
+            "country": [f"country {chr(65 + place)}" for place in country],
+            "income": income + 0.03 * random.normal(size=len(country)),
+            "price": price + 0.03 * random.normal(size=len(country)),
+            "Weight": income + 2 * level + 0.1 * random.normal(size=len(country)),
+        }
+    )
+    return frame.sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+def test_countries_are_answered_for_known_ones_and_for_new_ones():
+    frame = _count_cars()
+    new = frame["country"].isin([f"country {letter}" for letter in "ABCD"])
+    study = mercer.run(
+        frame[~new].reset_index(drop=True), "Weight", quick=True, candidates=["ridge regression", "one tree"]
+    )
+    other, sure = study.record.other, study.record.sureness
+    assert study.record.question.splits == "5 folds"
+    assert (other.column, other.option) == ("country", "--group country")
+    assert len(other.known) == 16
+    assert other.score < sure.score - 0.1
+    assert "on new rows with known values of `country`" in study.record.answer
+    assert "on rows with new values of `country`" in study.record.answer
+    assert "For rows with new values of `country`, give --group country." in study.record.findings[0]
+    # Rows of new countries get the wider intervals of new countries, and those of known ones keep theirs.
+    answers = study.predict(frame, coverage=0.8)
+    width = (answers["high"] - answers["low"]).to_numpy()
+    assert width[new].min() > 1.5 * width[~new].max()
+    inside = (answers["low"] <= frame["Weight"]) & (frame["Weight"] <= answers["high"])
+    assert inside[~new].mean() >= 0.75
+
+
+def test_panels_are_things_that_other_columns_give_away():
+    frame = _count_cars()
+    colours = np.array(list("rgbyk"))[np.random.default_rng(0).integers(0, 5, len(frame))]
+    table = read_table(frame.assign(colour=colours))
+    assert find_panels(table, guess_roles(table, target="Weight")[0]) == ["country"]
+
+
+def test_errors_of_few_groups_stand_beside_the_variance_of_all_rows():
+    # Rows of one group hardly differ, so that beside its own variance any error would be an R2 far below -100.
+    random = np.random.default_rng(0)
+    level = random.normal(size=12)
+    frame = pandas.DataFrame(
+        {"key_id": np.repeat(np.arange(12), 10), "a": np.repeat(level, 10) + 0.3 * random.normal(size=120)}
+    )
+    frame["Weight"] = np.repeat(level, 10) + 0.001 * random.normal(size=120)
+    record = _run(frame, "Weight", group="key_id")
+    assert 0.5 < record.sureness.score < 1.0
+
+
+def test_an_order_in_the_file_without_a_date_is_told():
+    random = np.random.default_rng(1)
+    walk = np.cumsum(random.normal(size=600))
+    frame = pandas.DataFrame({"wind": walk + 0.3 * random.normal(size=600), "Weight": np.sin(walk / 3)})
+    table = read_table(frame)
+    assert not follows_a_sort(table)
+    record = _run(frame, "Weight", candidates=["one tree"])
+    assert record.question.splits == "3 folds"
+    asked = [notice for notice in record.data.notices if notice.subject == "the order of the rows"]
+    assert "on rows that come later in the file" in asked[0].text
+    # Sorted rows, and rows in blocks of equal values, have no times.
+    assert follows_a_sort(read_table(frame.sort_values("wind").assign(wind=lambda rows: rows["wind"].round(1))))
+    assert follows_a_sort(read_table(frame.assign(kind=np.repeat(list("abc"), 200))))
+
+
+def test_scores_that_waver_in_time_are_told_although_their_mean_is_the_same():
+    metric = dependence.find_metric(None, "regression")
+    steady, wavering = np.array([0.85, 0.86, 0.84, 0.85]), np.array([0.78, 0.92, 0.80, 0.90])
+    probe = dependence._Probe("time", "day", metric, steady, wavering)
+    assert probe.wavers
+    assert not probe.depends
+    assert "from 0.78 to 0.92 in single periods" in probe.describe(False).text
+    assert not dependence._Probe("time", "day", metric, steady, steady[::-1]).wavers

@@ -16,7 +16,7 @@ from mercer.app.options import Options
 from mercer.app.study import study
 from mercer.app.study.choice.comparison import measure_sureness
 from mercer.app.study.choice.trying import select
-from mercer.app.study.clock import Clock
+from mercer.app.study.clock import ALWAYS, Clock
 from mercer.app.study.dataset import gather
 from mercer.app.study.final import fit_final
 from mercer.app.study.record import read_record, write_record
@@ -324,3 +324,11 @@ def test_a_study_shows_itself_and_is_silent(flowers):
         _study(_flowers(80))
     pytest.importorskip("mercer.app.report")
     assert flowers._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_intervals_of_predictions_are_stored_although_the_time_is_over():
+    clock = Clock(1e-9, None, False)
+    assert clock.attempt("a figure", lambda: "made", 0.5, "left out") == "left out"
+    assert clock.attempt("intervals", lambda: "made", 0.5, "left out", ALWAYS) == "made"
+    clock.interrupted = True
+    assert clock.attempt("intervals", lambda: "made", 0.5, "left out", ALWAYS) == "made"

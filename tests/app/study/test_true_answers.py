@@ -109,6 +109,7 @@ def _compare_fakes(scores):
         trials=list(trials.values()),
         distrusted=[],
         rivals={},
+        too_slow={},
         outdone={},
         offers=offers,
         plan=SimpleNamespace(test_share=0.25),

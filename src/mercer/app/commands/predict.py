@@ -117,7 +117,7 @@ def _predict_frame(
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
     rows = _take_columns(frame, names)
     predicted = predict_columns(model, rows, rule)
-    for name, values in (predicted if widening is None else widen(predicted, *widening)).items():
+    for name, values in (predicted if widening is None else widen(predicted, *widening, rows)).items():
         columns[name] = make_arrow(values.astype(str) if values.dtype == object else values)
     return make_arrow_table(columns), count_new_categories(model, rows)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.table.column_type import spell_categories
 from mercer.app.study.record import Conformal, Record
 from mercer.conformal import conformal_quantile
 from mercer.errors import DataError
@@ -68,8 +69,11 @@ def predict_set(conformal: Conformal, shares: np.ndarray, names: Sequence[str], 
     return [[name for name, inside in zip(names, row) if inside] for row in kept]
 
 
-def widen(columns: dict[str, np.ndarray], record: Record, level: float) -> dict[str, np.ndarray]:
+def widen(columns: dict[str, np.ndarray], record: Record, level: float, frame: Any = None) -> dict[str, np.ndarray]:
     """Return predictions with the ends of an interval (`low`, `high`) or the set of possible classes (`set`).
+
+    `frame` holds the rows. Those with a new value of a key, such as a new country, get an interval or a set that holds
+    for such rows.
 
     Raises
     ------
@@ -80,7 +84,28 @@ def widen(columns: dict[str, np.ndarray], record: Record, level: float) -> dict[
         raise DataError(f"coverage must be a probability between 0 and 1; got {level:g}.")
     conformal = record.conformal
     if conformal is None:
-        raise DataError("coverage: the study of this model stored no errors of unseen rows. Run the study again.")
+        raise DataError(
+            "coverage: the study of this model stored no errors of unseen rows. Run it again with a larger --budget."
+        )
+    new = _find_new(record, frame)
+    if new.any():
+        assert record.other is not None
+        parts = [_widen(columns, part, level) for part in (conformal, record.other.conformal) if part is not None]
+        return {name: np.where(new, parts[-1][name], values) for name, values in parts[0].items()}
+    return _widen(columns, conformal, level)
+
+
+def _find_new(record: Record, frame: Any) -> np.ndarray:
+    """Return which rows have a new value of the key whose new values the study has scored on their own."""
+    other = record.other
+    if frame is None or other is None or not other.known or other.conformal is None:
+        return np.zeros(1, dtype=bool)
+    values = frame.column(other.column).to_pandas() if hasattr(frame, "column") else frame[other.column]
+    return ~np.asarray(spell_categories(values).isin(other.known), dtype=bool)
+
+
+def _widen(columns: dict[str, np.ndarray], conformal: Conformal, level: float) -> dict[str, np.ndarray]:
+    """Return predictions with intervals or sets from some stored errors."""
     if conformal.names == [""]:
         values = np.asarray(columns["prediction"], dtype=float)
         low, high = predict_interval(conformal, values, level)

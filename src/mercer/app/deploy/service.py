@@ -73,7 +73,7 @@ class Service:
             is_number = isinstance(coverage, int | float) and not isinstance(coverage, bool) and _is_plain(coverage)
             if self.record is None or not is_number:
                 raise _refuse("`coverage` must be a number, and the service must be started with the folder of a run")
-            columns = widen(columns, self.record, float(coverage))
+            columns = widen(columns, self.record, float(coverage), frame)
         with self.lock:
             self.count += len(frame)
         names = list(columns)

@@ -66,6 +66,13 @@ def _show_score(record: Record) -> Iterator[Section]:
             if flattered > 0
             else "On rows that took no part in the choice, the model scored as well as on those by which it was chosen."
         )
+    if record.other is not None:
+        other = record.other
+        score, low, high = (format_number(value) for value in (other.score, other.low, other.high))
+        text.append(
+            f"This holds for {other.assumed}. The same model, fitted anew for each division, has a score of {score} on "
+            f"{other.rows} ({low} to {high}). Give {other.option} for a study of these."
+        )
     if sureness.floor_text:
         text.append(sureness.floor_text)
     tables = [make_metric_table(record)]

@@ -2,7 +2,7 @@
 
 from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.metrics import Metric
-from mercer.app.study.record import Candidate, Column, Record, Sureness
+from mercer.app.study.record import Candidate, Column, OtherQuestion, Record, Sureness
 
 # How names of candidates end that take an article, and those in the plural.
 _COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process", "network", "perceptron")
@@ -35,11 +35,12 @@ def write_answer(
     columns: list[Column],
     n_tried: int,
     late: bool = False,
+    other: OtherQuestion | None = None,
 ) -> str:
     """Return one sentence: which model predicts `target`, how well, and how certain that is.
 
     `n_tried` is the number of candidates with a score, the constant guess among them; `late` says whether there was no
-    time for others.
+    time for others. `other` is the score for another kind of new rows, where it differs.
     """
     low, high, guess = (spell_value(value, metric).removesuffix(" %") for value in (sure.low, sure.high, sure.baseline))
     score = _spell_score(sure.score, metric)
@@ -60,7 +61,11 @@ def write_answer(
             tested = f"a model chosen on a part of the rows has {score} on the others"
         sentence = f"{subject} is shown to predict `{target}` better than guessing: {tested} ({interval})"
     else:
-        sentence = f"{_name_model(chosen.name)} `{target}` with {score} on new rows ({interval})"
+        rows = "new rows" if other is None else other.assumed
+        sentence = f"{_name_model(chosen.name)} `{target}` with {score} on {rows} ({interval})"
+        if other is not None:
+            ends = (spell_value(value, metric).removesuffix(" %") for value in (other.low, other.high))
+            sentence += f", and {spell_value(other.score, metric)} on {other.rows} ({' to '.join(ends)})"
     leaks = [f"`{column.name}`" for column in columns if column.role == "leak"]
     if leaks:
         why = "it gives" if len(leaks) == 1 else "they give"
@@ -104,7 +109,7 @@ def _capitalise(name: str) -> str:
 
 def write_findings(record: Record) -> list[str]:
     """Return further sentences: how good the model is, what drives it, what to worry about, and what to do next."""
-    sentences = [*_say_how_good(record), *_say_why_chosen(record)]
+    sentences = [*_say_other(record), *_say_how_good(record), *_say_why_chosen(record)]
     if record.decision is not None:
         sentences.append(record.decision.text)
     return [*sentences, *_say_drivers(record), *_say_worries(record), *_say_next(record)]
@@ -121,6 +126,14 @@ def _say_how_good(record: Record) -> list[str]:
     if "accuracy" in measured:
         return [f"It predicts the right class for about {100 * measured['accuracy'][0]:.0f} of 100 new rows."]
     return []
+
+
+def _say_other(record: Record) -> list[str]:
+    """Return which kind of new rows the study assumes, and how to ask for the other one."""
+    other = record.other
+    if other is None or _is_guess(record):
+        return []
+    return [f"The study assumes {other.assumed}. For {other.rows}, give {other.option}."]
 
 
 def _say_why_chosen(record: Record) -> list[str]:

@@ -13,6 +13,8 @@ from mercer.model_selection import Contender
 from mercer.model_selection.trials import Plan
 
 Result = TypeVar("Result")
+# The needs of a part that is made although the time is over.
+ALWAYS = float("-inf")
 # Share of the budget, and the number of seconds at least, that are kept for writing the report.
 _SPARE = 0.04
 _LEAST_SPARE = 0.4
@@ -49,6 +51,7 @@ class Clock:
         self.watch = watch
         self.debug = debug
         self.expected: float | None = None  # seconds of the whole study, once they were forecast
+        self.asks = False  # whether the chosen model is also scored on another kind of new rows
         self.n_more_rows = 0  # rows that are not compared, to which the chosen model is fitted too
         self.interrupted = False
         self.notices: list[Notice] = []
@@ -88,9 +91,12 @@ class Clock:
     def attempt(
         self, what: str, find: Callable[[], Result], share: float, otherwise: Any = None, needs: float = 0.0
     ) -> Any:
-        """Return `find()`, or `otherwise` if it fails or its `needs`, in seconds, are more than the time left."""
+        """Return `find()`, or `otherwise` if it fails or its `needs`, in seconds, are more than the time left.
+
+        A part that later commands cannot do without, and that takes no time, has `ALWAYS` for its needs.
+        """
         # A part that cannot be finished is not begun, so that the time goes to the parts after it.
-        if self.interrupted or self.measure_left() <= needs:
+        if needs > ALWAYS and (self.interrupted or self.measure_left() <= needs):
             self.left_out.append(what)
             return otherwise
         try:

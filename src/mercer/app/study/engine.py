@@ -20,11 +20,12 @@ from mercer.app.study.choice import comparison
 from mercer.app.study.choice.calibrating import calibrate
 from mercer.app.study.choice.constraints import list_dropped_texts, read_directions
 from mercer.app.study.choice.dependence import Finding, find_dependence
+from mercer.app.study.choice.questions import answer_other
 from mercer.app.study.choice.schedule import measure_reserve
 from mercer.app.study.choice.selection import Selection, keep_winner, open_selection
 from mercer.app.study.choice.splits import has_many_rows, limit_folds
 from mercer.app.study.choice.trying import try_candidates
-from mercer.app.study.clock import Clock, ProgressEvent
+from mercer.app.study.clock import ALWAYS, Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
 from mercer.app.study.dataset import Dataset, draw_rows, drop_rare_classes, gather
 from mercer.app.study.decisions import Stakes, check_threshold, decide, read_stakes
@@ -118,7 +119,8 @@ def _study_target(partial: PartialRecord) -> None:
         0.03,
         nothing,
     )
-    dataset, partial.roles = finding.dataset, finding.roles
+    dataset, partial.roles, partial.asked = finding.dataset, finding.roles, finding.other
+    clock.asks = finding.other is not None
     partial.dataset, partial.parts["splits"] = dataset, finding.scores
     partial.notices += finding.notices
     dataset = partial.dataset = replace(dataset, directions=read_directions(dataset, options))
@@ -274,32 +276,13 @@ def _score_apart(partial: PartialRecord, model: Any, apart: Dataset, n_fitted: i
 
 def _collect_parts(partial: PartialRecord, selection: Selection, sample: Dataset) -> None:
     """Add the parts of the record beside the comparison; the cheap and important ones are made first."""
+    _collect_scores(partial, selection, sample)
     options, clock, parts = partial.options, partial.clock, partial.parts
     predictions, seed, metric = selection.winner.predictions, options.seed, selection.metric
-    kept = diagnosis.find_seen(predictions)
+    kept, sure = diagnosis.find_seen(predictions), partial.parts["sureness"]
     # Seconds of one fit of the chosen candidate, and of ten fits of every candidate to at most 3000 rows.
     once = selection.seconds[selection.result.winner]
     every = 10 * sum(selection.seconds.values()) * min(1.0, 3000 / len(sample))
-    costs = choose_costs(sample, metric.scorer, options.threshold)
-    costs = make_balanced_costs(sample.y, sample.classes) if isinstance(costs, str) else costs
-    parts["complexity"] = clock.attempt(
-        "the complexity curve", lambda: comparison.make_complexity_curve(partial.listed, metric), 0.65
-    )
-    other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
-    sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
-    parts |= clock.attempt(
-        "kinds of errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
-    )
-    _store_rows(partial, sample)
-    # Rows that were kept apart tell the errors of the final model itself.
-    unseen, answers = partial.apart if partial.apart is not None else (sample.take(kept), predictions[kept])
-    if predictions.ndim == 2 or not sample.classes:
-        parts["conformal"] = clock.attempt(
-            "intervals of single predictions", lambda: _store_scores(unseen, answers), 0.69
-        )
-    stakes = read_stakes(sample, options)
-    if stakes is not None:
-        parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
     strength = {column.name: column.association or 0.0 for column in partial.roles.columns}
     parts["drivers"] = clock.attempt(
         "what drives predictions",
@@ -330,6 +313,43 @@ def _collect_parts(partial: PartialRecord, selection: Selection, sample: Dataset
         parts["bias_variance"] = clock.attempt(
             "bias and variance", lambda: split_error(selection, sample, partial.listed, options), 0.94, None, every
         )
+
+
+def _collect_scores(partial: PartialRecord, selection: Selection, sample: Dataset) -> None:
+    """Add the parts of the record that say how well the chosen model predicts, and for which rows."""
+    options, clock, parts = partial.options, partial.clock, partial.parts
+    predictions, metric = selection.winner.predictions, selection.metric
+    kept = diagnosis.find_seen(predictions)
+    once = selection.seconds[selection.result.winner]
+    costs = choose_costs(sample, metric.scorer, options.threshold)
+    costs = make_balanced_costs(sample.y, sample.classes) if isinstance(costs, str) else costs
+    asked = partial.asked
+    if asked is not None:
+        parts["other"] = clock.attempt(
+            "the score of other new rows",
+            lambda: answer_other(selection, sample, partial.table.frame, asked, options),
+            0.64,
+            None,
+            5 * once,
+        )
+    parts["complexity"] = clock.attempt(
+        "the complexity curve", lambda: comparison.make_complexity_curve(partial.listed, metric), 0.65
+    )
+    other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
+    parts["sureness"] = replace(parts["sureness"], other_metrics=other)
+    parts |= clock.attempt(
+        "kinds of errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
+    )
+    _store_rows(partial, sample)
+    # Rows that were kept apart tell the errors of the final model itself.
+    unseen, answers = partial.apart if partial.apart is not None else (sample.take(kept), predictions[kept])
+    if predictions.ndim == 2 or not sample.classes:
+        parts["conformal"] = clock.attempt(
+            "intervals of single predictions", lambda: _store_scores(unseen, answers), 0.69, needs=ALWAYS
+        )
+    stakes = read_stakes(sample, options)
+    if stakes is not None:
+        parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
 
 
 def _store_rows(partial: PartialRecord, dataset: Dataset) -> None:

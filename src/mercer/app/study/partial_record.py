@@ -7,6 +7,7 @@ from mercer._source.table.table import Notice, Table
 from mercer.app.options import Options
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.choice.comparison import describe_unscored
+from mercer.app.study.choice.questions import Other
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.clock import Clock
 from mercer.app.study.dataset import Dataset
@@ -36,6 +37,7 @@ class PartialRecord:
     model: Any = None
     answer: str = ""
     parts: dict[str, Any] = field(default_factory=dict)
+    asked: Other | None = None  # the question that the splits do not ask
     apart: tuple[Dataset, Any] | None = None  # rows that were kept apart, and the model's predictions of them
 
     def note_error(self, wrong: Exception) -> None:
@@ -93,5 +95,8 @@ class PartialRecord:
         if self.selection is not None and chosen is not None and sureness is not None:
             tried = [candidate for candidate in self.listed if candidate.score is not None]
             metric, late = self.selection.metric, bool(self.selection.lacking)
-            return write_answer(self.roles.target, chosen, sureness, metric, self.roles.columns, len(tried), late)
+            other = self.parts.get("other")
+            return write_answer(
+                self.roles.target, chosen, sureness, metric, self.roles.columns, len(tried), late, other
+            )
         return f"No model could be fitted to predict `{self.roles.target}`. The table of candidates says why."

@@ -190,6 +190,21 @@ class Conformal:
 
 
 @dataclass(frozen=True)
+class OtherQuestion:
+    """The score of the chosen model on another kind of new rows than the splits of the study assume."""
+
+    rows: str  # "rows with new values of `country`"
+    assumed: str  # "new rows with known values of `country`"
+    score: float
+    low: float
+    high: float
+    option: str  # what to type for a study of these rows: "--group country"
+    column: str = ""  # whose new values tell these rows from others, if it is one of the inputs
+    known: list[str] = field(default_factory=list)  # the values with which the model was fitted
+    conformal: Conformal | None = None  # how wrong predictions of such rows were
+
+
+@dataclass(frozen=True)
 class Reference:
     """A sample of the training rows, with which new rows are compared."""
 
@@ -361,6 +376,7 @@ class Record:
     strange: list[StrangeRow] = field(default_factory=list)
     conformal: Conformal | None = None
     reference: Reference | None = None
+    other: OtherQuestion | None = None
     format: int = 1
 
 

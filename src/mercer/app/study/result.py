@@ -69,9 +69,11 @@ class Study:
         if self.model is None:
             raise DataError("predict: the study has no model; its report says why.")
         stream = open_rows(table, Schema.of(self.model, "the study"), [])
-        frames = [predict_columns(self.model, frame) for frame in stream if len(frame)]
-        if coverage is not None:
-            frames = [widen(columns, self.record, coverage) for columns in frames]
+        frames = []
+        for frame in stream:
+            if len(frame):
+                columns = predict_columns(self.model, frame)
+                frames.append(columns if coverage is None else widen(columns, self.record, coverage, frame))
         return pandas.concat([pandas.DataFrame(columns) for columns in frames], ignore_index=True)
 
     def __repr__(self) -> str:

@@ -2,7 +2,9 @@
 
 Rows of one patient, or of neighbouring days, resemble each other. If they are on both sides of a split, a model
 recognises them, and its score is better than on new patients or later days. A random forest is scored under both kinds
-of split, on parts of equal size; if the honest score is clearly worse, the study uses the honest splits.
+of split, by models of equally many training rows. If the honest score is clearly worse, the
+study uses the honest splits. Things that are inputs too, such as countries, keep random splits: new rows may be of the
+same countries, and the score for new ones is told beside it.
 """
 
 import time
@@ -14,37 +16,43 @@ import numpy as np
 from mercer._source.table.table import Notice, Table, quote
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
+from mercer.app.study.choice.questions import Other
 from mercer.app.study.choice.splits import make_scorer
 from mercer.app.study.dataset import Dataset, draw_rows, read_groups, read_times
-from mercer.app.study.formatting import spell_amount
+from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import choose_costs, make_contender, make_encoder
 from mercer.app.study.record import SplitScore
-from mercer.app.table.keys import find_keys, find_times
+from mercer.app.table.keys import find_keys, find_panels, find_times, follows_a_sort
 from mercer.app.table.roles import Roles
 from mercer.model_selection import candidates
 from mercer.model_selection.trials import OutOfTimeError, Rows, Splitting, fit_settings, split_rows
 
-# Rows on which the two kinds of split are compared, and the least number of rows for it.
+# Rows on which a forest compares the two kinds of split, the least number of rows for it, and rows on which boosted
+# trees compare them, which are quicker: with few rows a weak drift in a large table is within chance.
 _MOST_ROWS = 2000
 _FEWEST_ROWS = 60
-# With a budget below this many seconds, fewer rows are used.
-_AMPLE = 60.0
-_FEW_ROWS = 800
+_MANY_ROWS = 20_000
 # Trees of the forest: enough to recognise a row's neighbours.
 _TREES = 40
 _FOLDS = 5
 # Of folds forward in time the first ones train on few rows, and even a random split of those says little: only folds
 # that train on nearly half of the rows or more are compared.
 _LEAST_SHARE = 0.45
+# Folds forward in time; the last half of them train on as many rows.
+_FORWARD_FOLDS = 10
+# With fewer rows there are `_FOLDS`: a fold of twenty rows often holds a single class.
+_ROWS_OF_MANY_FOLDS = 500
+# Scores of later rows that differ this much more than scores of random rows are told, although their means are near.
+_SPREAD = 1.5
 # An R² below this is as useless as this: one wild fold must not hide what all others show.
 _USELESS = -1.0
 # Repeats of the splits by a key: five folds of 72 pigs left a loss of R2 from 0.953 to 0.940 within chance.
-_REPEATS = 3
+_REPEATS = 2
 # Pairs of a random and an honest split that are needed for a comparison.
 _FEWEST_PAIRS = 3
 # Share of the time left that the comparison may take.
-_MOST_TIME = 0.2
+_MOST_TIME = 0.25
 # Columns of each kind that are tried.
 _MOST_COLUMNS = 2
 # The error under honest splits must be larger than under random ones by this factor, and beyond chance.
@@ -60,6 +68,7 @@ class Finding:
     roles: Roles
     scores: list[SplitScore]
     notices: list[Notice]
+    other: Other | None = None  # the question that the splits do not ask, where the answers differ
 
 
 def find_dependence(
@@ -76,6 +85,10 @@ def find_dependence(
         return unchanged
     kinds = [("group", name) for name in find_keys(table, roles)[:_MOST_COLUMNS]]
     kinds += [("time", name) for name in find_times(table, roles)[:_MOST_COLUMNS]]
+    panels = [name for name in find_panels(table, roles) if ("group", name) not in kinds]
+    kinds += [("panel", name) for name in panels[:_MOST_COLUMNS]]
+    if not any(kind == "time" for kind, _ in kinds) and not follows_a_sort(table):
+        kinds.append(("order", "the order of the rows"))
     probes = []
     for place, (kind, name) in enumerate(kinds):
         deadline = time.monotonic() + _MOST_TIME * left * (place + 1) / len(kinds) if np.isfinite(left) else None
@@ -84,10 +97,18 @@ def find_dependence(
     if not probes:
         return unchanged
     # The probe with the largest loss of score decides, since splits by one column are all that a study uses.
-    worst = max(probes, key=lambda probe: probe.factor)
-    if not worst.depends:
-        return replace(unchanged, scores=worst.list_scores(False), notices=[worst.describe(False)])
-    return _use(worst, table, roles, dataset)
+    decisive = [probe for probe in probes if probe.kind in ("group", "time")]
+    worst = max(decisive, key=lambda probe: probe.factor, default=None)
+    if worst is not None and worst.depends:
+        return _use(worst, table, roles, dataset)
+    told = [probe for probe in probes if probe.depends or probe.wavers]
+    if told:
+        shown = max(told, key=lambda probe: (probe.depends, probe.factor))
+        other = Other({"panel": "group", "time": "later"}.get(shown.kind, shown.kind), shown.name)
+        return replace(unchanged, scores=shown.list_scores(False), notices=[shown.describe(False)], other=other)
+    if worst is None:
+        return unchanged
+    return replace(unchanged, scores=worst.list_scores(False), notices=[worst.describe(False)])
 
 
 @dataclass(frozen=True)
@@ -113,12 +134,24 @@ class _Probe:
         if self.metric.most is not None:
             random, honest = np.maximum(random, _USELESS), np.maximum(honest, _USELESS)
         error = np.sqrt(random.var(ddof=1) / len(random) + honest.var(ddof=1) / len(honest))
-        return self.factor > _FACTOR and float(random.mean() - honest.mean()) > _ERRORS * float(error)
+        if self.kind in ("group", "panel"):
+            # Both scores of a pair are of the same test rows, so that what makes these hard cancels.
+            error = (random - honest).std(ddof=1) / np.sqrt(len(random))
+        return bool(self.factor > _FACTOR and float(random.mean() - honest.mean()) > _ERRORS * float(error))
+
+    @property
+    def wavers(self) -> bool:
+        """Whether later rows score otherwise than random ones, on average or from time to time."""
+        spread = self.honest.std(ddof=1) > _SPREAD * self.random.std(ddof=1)
+        return self.kind == "time" and bool(spread or self.factor > _FACTOR)
 
     def list_scores(self, used: bool) -> list[SplitScore]:
         """Return both scores for the record."""
         sign = 1.0 if self.metric.greater_is_better else -1.0
-        words = f"rows of one `{self.name}` together" if self.kind == "group" else f"forward in time by `{self.name}`"
+        words = {
+            "time": f"forward in time by `{self.name}`",
+            "order": "forward in the order of the file",
+        }.get(self.kind, f"rows of one `{self.name}` together")
         return [
             SplitScore("rows at random", float(sign * self.random.mean()), not used),
             SplitScore(words, float(sign * self.honest.mean()), used),
@@ -127,23 +160,45 @@ class _Probe:
     def describe(self, used: bool) -> Notice:
         """Return the notice that names both scores and the splits that the study uses."""
         random, honest = (score.score for score in self.list_scores(used))
+        sign = 1.0 if self.metric.greater_is_better else -1.0
         article = "an" if self.metric.words[0] in "aeiouR" else "a"
         scores = f"{article} {self.metric.words} of {spell_amount(random)} if rows are split at random"
-        if self.kind == "group":
-            how, kept = f"if all rows of one {quote(self.name)} stay together", "keeps them together"
-            why = f"Rows with the same {quote(self.name)} resemble each other"
-            cure = f"give --splits random if new rows have the same values of {self.name} as these"
-        else:
-            how, kept = "on rows that are later than the training rows", "tests on later rows"
-            why = "Rows that are near in time resemble each other"
-            cure = "give --splits random if new rows come from the same time as these"
+        how, kept, why = {
+            "time": (
+                "on rows that are later than the training rows",
+                "tests on later rows",
+                "Rows that are near in time resemble each other",
+            ),
+            "order": (
+                "on rows that come later in the file",
+                "tests on rows from anywhere in the file",
+                "Rows that are near in the file resemble each other",
+            ),
+        }.get(
+            self.kind,
+            (
+                f"if all rows of one {quote(self.name)} stay together",
+                "keeps them together",
+                f"Rows with the same {quote(self.name)} resemble each other",
+            ),
+        )
+        if self.depends and not used:
+            text = f"{why}: a forest has {scores}, and {spell_amount(honest)} {how}. The study splits rows at random."
+            cure = f"give --group {self.name} if new rows have new values of it"
+            if self.kind == "order":
+                cure = "give --time and a column of times if new rows are later than these"
+            return Notice("warning", self.name, text, cure)
         if used:
+            cure = "give --splits random if new rows come from the same time as these"
+            if self.kind == "group":
+                cure = f"give --splits random if new rows have the same values of {self.name} as these"
             text = f"{why}: a forest has {scores}, and {spell_amount(honest)} {how}. The study {kept}."
             return Notice("warning", self.name, text, cure)
-        text = (
-            f"A forest has {scores}, and {spell_amount(honest)} {how}: this makes no clear difference. Rows are split "
-            "at random."
-        )
+        ending = ": this makes no clear difference"
+        if self.wavers:
+            low, high = sorted((sign * float(self.honest.min()), sign * float(self.honest.max())))
+            ending = f", from {spell_range(low, high)} in single periods"
+        text = f"A forest has {scores}, and {spell_amount(honest)} {how}{ending}. Rows are split at random."
         return Notice("note", self.name, text, f"give --{self.kind} {self.name} to respect it nevertheless", told=True)
 
 
@@ -152,29 +207,15 @@ def _probe(
 ) -> _Probe | None:
     """Score a forest under both kinds of split; None if the honest splits cannot be made, or not in time."""
     frame = table.frame.loc[dataset.rows]
-    known = read_groups(frame, name) if kind == "group" else None
-    times = read_times(frame, name) if kind == "time" else None
-    n_rows = _MOST_ROWS if options.budget is None or options.budget >= _AMPLE else _FEW_ROWS
-    sample = draw_rows(replace(dataset, groups=known, time=times), n_rows, options.seed)
-    labels = sample.y if sample.classes else None
-    folds = _FOLDS if sample.groups is None else min(_FOLDS, len(np.unique(sample.groups)))
-    if folds < 3:
-        return None
-    honest = split_rows(len(sample), Splitting(labels, sample.groups, sample.time), folds, _REPEATS, options.seed)
-    shuffle = np.random.default_rng(options.seed)
-    random = []
-    for train, test in honest:
-        # The same numbers of rows as in the honest split, so that only the dependence differs.
-        order = shuffle.permutation(len(sample))
-        random.append((order[: len(train)], order[len(train) : len(train) + len(test)]))
-    pairs = [(fair, mixed) for fair, mixed in zip(honest, random) if _can_learn(sample, fair, mixed)]
-    if sample.time is not None:
-        late = [pair for pair in pairs if len(pair[0][0]) >= _LEAST_SHARE * len(sample)]
-        pairs = late if len(late) >= _FEWEST_PAIRS else pairs
+    known = read_groups(frame, name) if kind in ("group", "panel") else None
+    times = read_times(frame, name) if kind == "time" else dataset.rows.astype(float) if kind == "order" else None
+    sample = draw_rows(replace(dataset, groups=known, time=times), _MANY_ROWS, options.seed)
+    pairs = _draw_pairs(sample, options.seed)
     if len(pairs) < _FEWEST_PAIRS:
         return None
     metric = find_metric(options.metric, sample.task)
-    rows = Rows(sample.X, sample.y, sample.weight, make_scorer(metric, sample.classes))
+    rows = Rows(sample.X, sample.y, sample.weight, make_scorer(metric, sample.classes, sample.y))
+    # The key itself would tell a forest which rows belong together, and new keys are unknown to it.
     forest = _make_forest(sample, options, metric)
     scores: list[Any] = []
     tasks = [split for pair in pairs for split in pair]
@@ -193,17 +234,53 @@ def _probe(
     return _Probe(kind, name, metric, np.array(scores[1::2]), np.array(scores[::2]))
 
 
+def _draw_pairs(sample: Dataset, seed: int) -> list[Any]:
+    """Draw pairs of splits: one that respects groups or time, and one that does not.
+
+    A test part of a split by groups is divided: one half is tested, and the other half belongs to the rows from which
+    as many training rows are drawn at random as the honest split has. A test part forward in time may hold a single
+    class, which a score says little about; beside it stands a random split of equal size. Empty if the rows have fewer
+    than three groups.
+    """
+    labels = sample.y if sample.classes else None
+    folds = _FORWARD_FOLDS if len(sample) >= _ROWS_OF_MANY_FOLDS else _FOLDS
+    folds = folds if sample.groups is None else min(_FOLDS, len(np.unique(sample.groups)))
+    if folds < _FEWEST_PAIRS or len(sample) <= folds:
+        return []
+    honest = split_rows(len(sample), Splitting(labels, sample.groups, sample.time), folds, _REPEATS, seed)
+    if sample.time is not None:
+        late = [split for split in honest if len(split[0]) >= _LEAST_SHARE * len(sample)]
+        honest = late if len(late) >= _FEWEST_PAIRS else honest
+    shuffle = np.random.default_rng(seed)
+    pairs = []
+    for train, test in honest:
+        tested = test
+        if sample.time is None:
+            tested = shuffle.permutation(test)[: max(1, len(test) // 2)]
+            others = shuffle.permutation(np.setdiff1d(np.arange(len(sample)), tested))
+            mixed = (others[: len(train)], tested)
+        else:
+            order = shuffle.permutation(len(sample))
+            mixed = (order[: len(train)], order[len(train) : len(train) + len(test)])
+        if _can_learn(sample, (train, tested), mixed):
+            pairs.append(((train, tested), mixed))
+    return pairs
+
+
 def _can_learn(dataset: Dataset, *splits: Any) -> bool:
     """Return whether every training part has two classes, in a classification."""
     return not dataset.classes or all(len(np.unique(dataset.y[train])) > 1 for train, _ in splits)
 
 
 def _make_forest(sample: Dataset, options: Options, metric: Metric) -> Any:
-    """Return a small random forest on the columns of the table."""
-    offer = next(offer for offer in candidates(sample.task) if offer.name == "random forest")
+    """Return a small random forest on the columns of the table, or of many rows boosted trees."""
+    name = "random forest" if len(sample) <= _MOST_ROWS else "boosted trees"
+    offer = next(offer for offer in candidates(sample.task) if offer.name == name)
     head = sample.take(np.arange(min(len(sample), 500)))
     n_columns = int(make_encoder(head, offer.needs).fit_transform(head.X, head.y).shape[1])
     forest = make_contender(offer, sample, n_columns, options.seed, choose_costs(sample, metric.scorer, None)).estimator
+    if len(sample) > _MOST_ROWS:
+        return forest
     # The forest may stand inside a decision about classes, or inside the logarithm of a target.
     (name,) = [name for name in forest.get_params() if name.endswith("__n_estimators")]
     return forest.set_params(**{name: _TREES})
@@ -214,7 +291,8 @@ def _use(probe: _Probe, table: Table, roles: Roles, dataset: Dataset) -> Finding
     frame = table.frame.loc[dataset.rows]
     if probe.kind == "time":
         changed = replace(dataset, time=read_times(frame, probe.name))
-        return Finding(changed, replace(roles, time=probe.name), probe.list_scores(True), [probe.describe(True)])
+        known, other = replace(roles, time=probe.name), Other("same", probe.name)
+        return Finding(changed, known, probe.list_scores(True), [probe.describe(True)], other)
     # The model must not use the key: new rows have other ones.
     kinds = {name: kind for name, kind in dataset.kinds.items() if name != probe.name}
     if not kinds:
@@ -227,4 +305,5 @@ def _use(probe: _Probe, table: Table, roles: Roles, dataset: Dataset) -> Finding
     ]
     changed = replace(dataset, X=dataset.X[list(kinds)], kinds=kinds, groups=read_groups(frame, probe.name))
     known = replace(roles, group=probe.name, columns=columns, features=list(kinds), kinds=kinds)
-    return Finding(changed, known, probe.list_scores(True), [probe.describe(True)])
+    other = Other("known", probe.name)
+    return Finding(changed, known, probe.list_scores(True), [probe.describe(True)], other)

@@ -26,6 +26,8 @@ _LEAST_RESERVE = 0.1
 _LEAST_SECONDS = 2.0
 _MOST_RESERVE = 0.4
 _FITS_AFTER = 16
+# Further fits where the model is also scored on another kind of new rows.
+_FITS_OF_QUESTION = 5
 # Share of the budget that the first model may take although the time is over: without it there is no answer.
 _FIRST_SHARE = 0.1
 # Candidates whose time is measured in search of that first model: each measurement takes time itself.
@@ -243,7 +245,8 @@ class Schedule:
         if self.many:
             return measure_reserve(self.clock) + 2 * self.selection.seconds[best.name]
         least = max(_LEAST_RESERVE * self.clock.budget, _LEAST_SECONDS)
-        return min(least + _FITS_AFTER * self.selection.seconds[best.name], _MOST_RESERVE * self.clock.budget)
+        n_fits = _FITS_AFTER + (_FITS_OF_QUESTION if self.clock.asks else 0)
+        return min(least + n_fits * self.selection.seconds[best.name], _MOST_RESERVE * self.clock.budget)
 
 
 def measure_reserve(clock: Clock) -> float:

@@ -28,12 +28,24 @@ def has_many_rows(dataset: Dataset, options: Options) -> bool:
     return options.budget is not None and len(dataset) >= _MANY_ROWS
 
 
-def make_scorer(metric: Metric, classes: list[str]) -> Callable[..., float]:
-    """Return the scorer of a metric; for classes, one that allows folds without some of them."""
+def make_scorer(metric: Metric, classes: list[str], whole: np.ndarray | None = None) -> Callable[..., float]:
+    """Return the scorer of a metric; for classes, one that allows folds without some of them.
+
+    With the target of the `whole` table, an R² is measured beside its variance and not beside that of the fold: rows of
+    two countries differ little among themselves, so that a small error would look like an R² of -40.
+    """
+    if metric.scorer == "r2" and whole is not None and len(whole) > 1:
+        return partial(_score_beside, float(np.var(whole)))
     scorers = {"roc_auc_ovr": _score_area, "neg_log_loss": _score_log_loss}
     if metric.scorer in scorers:
         return partial(scorers[metric.scorer], np.array(classes))
     return get_scorer(metric.scorer)
+
+
+def _score_beside(variance: float, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return one less the mean squared error over a variance."""
+    error = float(np.average((np.asarray(y) - np.asarray(model.predict(X))) ** 2, weights=sample_weight))
+    return 1.0 - error / variance if variance > 0 else float(error == 0)
 
 
 def _score_area(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -85,7 +97,8 @@ def draw_plan(dataset: Dataset, metric: Metric, options: Options) -> Plan:
     NoModelError
         If fewer than two outer splits are left.
     """
-    rows = Rows(dataset.X, dataset.y, dataset.weight, make_scorer(metric, dataset.classes))
+    whole = None if dataset.groups is None else dataset.y
+    rows = Rows(dataset.X, dataset.y, dataset.weight, make_scorer(metric, dataset.classes, whole))
     plan = make_plan(
         rows, dataset.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
     )

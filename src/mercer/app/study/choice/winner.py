@@ -68,8 +68,8 @@ def add_stack(selection: Selection, dataset: Dataset, options: Options, clock: C
     selection.offers = [*selection.offers, describe_stack(stack, dataset.task)]
     used = [name for name, weight in zip(stack.names, stack.weights) if weight > 0]
     seconds = sum(selection.seconds[name] for name in used)
-    # If it is chosen, it is fitted once for each outer split and once to all rows.
-    needed = (len(selection.plan.outer) + 1) * seconds
+    # If it is chosen, it is fitted once for each outer split and once to all rows, and again for another question.
+    needed = (len(selection.plan.outer) * (2 if clock.asks else 1) + 1) * seconds
     left = clock.measure_left() - (measure_reserve(clock) if has_many_rows(dataset, options) else 0.0)
     if len(used) < 2:
         selection.skipped[STACKED] = f"no second model improves on the predictions of {used[0]}"
