@@ -10,11 +10,11 @@ from scipy.special import ndtr
 from sklearn.gaussian_process import kernels as scikit
 
 import mercer
+from mercer._solver import device_matrices
 from mercer._source.placement import Placement
 from mercer.errors import DataError, MemoryForecastError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessClassifier
 from mercer.gaussian_process import _device_laplace as device_laplace
-from mercer.gaussian_process import _device_matrices as device_matrices
 from mercer.gaussian_process._laplace import LaplaceEvidence, average_sigmoids
 from mercer.kernels import RBF, Constant, Linear, Matern, Periodic, RationalQuadratic, White
 

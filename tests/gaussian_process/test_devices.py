@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from mercer._solver import device_matrices
 from mercer._source.placement import Placement
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
-from mercer.gaussian_process import _device_matrices as device_matrices
 from mercer.gaussian_process._device_evidence import DeviceEvidence
 from mercer.gaussian_process._evidence import ExactEvidence
 from mercer.kernels import (

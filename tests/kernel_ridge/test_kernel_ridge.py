@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 from scipy.linalg import LinAlgWarning
 from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -205,3 +206,26 @@ def test_a_solution_that_leaves_something_is_corrected(monkeypatch, weight):
     assert len(answers) == 2
     assert model.certificate_.value < 1e-11
     np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "laplacian", kernels.RBF(2.0) + kernels.White(0.3)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_equations_are_solved_on_a_device_as_in_memory(kernel, weighted):
+    random = np.random.default_rng(11)
+    X, weight = random.normal(size=(150, 3)), random.integers(0, 3, 150).astype(float) if weighted else None
+    y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) + 0.1 * random.normal(size=(150, 2))
+    settings = {"alpha": 0.2, "kernel": kernel, "solver": "cholesky", "leave_one_out": True}
+    here = KernelRidge(**settings).fit(X, y, weight)
+    placed = [None if one is None else torch.asarray(one) for one in (X, y, weight)]
+    there = KernelRidge(**settings).fit(*placed)
+    assert isinstance(there.dual_coef_, torch.Tensor)
+    np.testing.assert_allclose(there.dual_coef_, here.dual_coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(there.loo_predictions_, here.loo_predictions_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(there.predict(placed[0][:9]), here.predict(X[:9]), rtol=1e-8, atol=1e-10)
+    assert there.certificate_.satisfied
+
+
+def test_a_singular_matrix_on_a_device_is_named_with_its_penalty():
+    X = torch.zeros((20, 2), dtype=torch.float64)
+    with pytest.raises(DataError, match=r"does not exist with alpha=0\. Raise alpha"):
+        KernelRidge(alpha=0.0, kernel="rbf", gamma=1.0, solver="cholesky").fit(X, torch.arange(20.0))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mercer._source.placement import Placement
-from mercer.errors import DataError, UnsupportedError
+from mercer.errors import UnsupportedError
 from mercer.manifold import TSNE, join_affinities, measure_divergence
 from mercer.manifold._tsne._device.affinities import find_affinities_there, find_nearest, weigh_nearest
 from mercer.manifold._tsne._device.cuda_engine import CudaEngine
@@ -135,7 +135,7 @@ def test_a_divergence_beyond_the_grids_last_look_is_measured_anew(rows):
         ({"metric": "cosine"}, UnsupportedError, "metric='euclidean'"),
         ({"n_components": 3, "method": "auto"}, UnsupportedError, "n_components=3"),
         ({"perplexity": 300}, ValueError, "must be less than n_samples"),
-        ({"method": "barnes_hut"}, DataError, "Load them into memory first"),
+        ({"method": "barnes_hut"}, UnsupportedError, "Set method='auto'"),
     ],
 )
 def test_what_a_device_cannot_do_is_said_in_a_sentence(rows, settings, error, message):

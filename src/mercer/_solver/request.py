@@ -6,7 +6,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from mercer._source import Block, Source
 from mercer._source.calls import Call, begin_call, check_dropped
@@ -94,6 +94,30 @@ class Dense:
         # per thread.
         with one_blas_thread():
             return run_aside(self.function) if self.heavy else self.function()
+
+
+@dataclass(frozen=True)
+class Factored:
+    """A dense computation that needs Cholesky factors: ``function(factorise)``, with `factorise` as LAPACK's dpotrf.
+
+    A heavy one factors on the device where the rows are on one; the rest of it stays on the host.
+    """
+
+    function: Callable[[Callable[[Array], tuple[Array, int]]], Any]
+    heavy: bool
+
+    def answer(self, source: Source) -> Any:
+        if self.heavy and source.place == "device":
+            from mercer._solver.device_matrices import factorise_upper
+
+            return self.function(partial(factorise_upper, cast(Any, source).placement))
+        return Dense(partial(self.function, _factorise), self.heavy).answer(source)
+
+
+def _factorise(matrix: Array) -> tuple[Array, int]:
+    from scipy.linalg import lapack
+
+    return lapack.dpotrf(matrix, lower=False, overwrite_a=True, clean=False)
 
 
 # Seconds that the end of a process waits for a thread that Ctrl-C abandoned: long enough for a decomposition of some

@@ -13,6 +13,7 @@ from mercer._base.model_placement import check_placement
 from mercer._base.parameter import Boolean, Choice, Integer, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels, check_rows
+from mercer._solver.device_matrices import check_device_room, compute_device_noise
 from mercer._source import Source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -33,7 +34,6 @@ from mercer.gaussian_process._device_laplace import (
     average_sigmoids_on_device,
     predict_latent_on_device,
 )
-from mercer.gaussian_process._device_matrices import check_device_room, compute_device_noise
 from mercer.gaussian_process._evidence import compute_own_noise
 from mercer.gaussian_process._hyperparameters import EvidenceModel
 from mercer.gaussian_process._laplace import LaplaceEvidence, LaplaceModel, average_sigmoids, predict_latent

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.namespace import to_numpy
-from mercer._types import Array
-from mercer.gaussian_process._device_matrices import (
+from mercer._solver.device_matrices import (
     centre_rows,
     compute_device_noise,
     factorise_on_device,
@@ -23,6 +21,8 @@ from mercer.gaussian_process._device_matrices import (
     solve_lower,
     sum_block_slopes,
 )
+from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, describe_indefinite, estimate_rounding
 from mercer.kernels import Kernel
 from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._types import Array
-from mercer.gaussian_process._device_matrices import (
+from mercer._solver.device_matrices import (
     centre_rows,
     factorise_on_device,
     fill_kernel_blocks,
@@ -21,6 +20,7 @@ from mercer.gaussian_process._device_matrices import (
     solve_lower,
     sum_block_slopes,
 )
+from mercer._types import Array
 from mercer.gaussian_process._laplace import (
     NO_GAIN,
     LaplaceEvidence,

@@ -16,6 +16,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._base.validation import check_rows
+from mercer._solver.device_matrices import check_device_room, compute_device_noise
 from mercer._solver.tiled_cholesky import inverse_factor
 from mercer._source import Source, place_of
 from mercer._source.memory import is_allowed, require_memory
@@ -35,7 +36,6 @@ from mercer.gaussian_process._covariance import (
     takes_vectors,
 )
 from mercer.gaussian_process._device_evidence import DeviceEvidence, predict_on_device
-from mercer.gaussian_process._device_matrices import check_device_room, compute_device_noise
 from mercer.gaussian_process._evidence import Evidence, check_noise, check_room, compute_own_noise
 from mercer.gaussian_process._explained_covariance import ExactExplanation, Explanation, InducingExplanation
 from mercer.gaussian_process._hyperparameters import EvidenceModel

@@ -1,25 +1,30 @@
 """Kernel ridge regression in closed form: one Cholesky factor, or one eigendecomposition for every penalty."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.device_matrices import check_device_room
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factorise, inverse_diagonal, multiply_upper, restore, solve
 from mercer._solver.tiled_matrix import kernel_matrix, lower_kernel_matrix, multiply_off_diagonal
 from mercer._source import Block, Source
+from mercer._source.device.source import DeviceSource
 from mercer._source.memory import require_memory
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
+from mercer.kernel_ridge._device_equations import DeviceEquations
 from mercer.kernels import Kernel, Precomputed
 
 # Relative residual: rounding in float64 leaves less; above this the matrix was too close to singular.
 TOLERANCE = 1e-6
+_CURE = "use solver='falkon', which needs no such matrix"
 STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."
 
 
@@ -50,6 +55,25 @@ class Gather:
         rows, *others = [np.asarray(part) for part in parts]
         weight = others.pop() if source.has_weight else None
         return np.ascontiguousarray(rows), others[0] if others else None, weight
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """A request for the rows on the host, and for the equations where the rows are."""
+
+    subject: str
+    kernel: Kernel
+
+    def answer(self, source: Source) -> tuple[Array, DeviceEquations]:
+        place, n = cast(DeviceSource, source).placement, source.n_rows
+        check_device_room(
+            self.subject, source.X, 2.0 * n * n, f"the {n} x {n} kernels and their factor", f"Try to {_CURE}."
+        )
+        y = to_numpy(source.y).astype(np.float64)
+        roots = np.sqrt(to_numpy(source.weight).astype(np.float64)) if source.has_weight else np.ones(n)
+        rows = place.xp.astype(source.whole(), place.wide)
+        right = roots[:, None] * (y if y.ndim == 2 else y[:, None])
+        return to_numpy(source.X), DeviceEquations(self.kernel, place.xp, rows, roots, right)
 
 
 def _select_parts(block: Block) -> tuple[Array, ...]:
@@ -194,24 +218,32 @@ class Task:
     leave_out: bool
     method: str
     threads: int
+    on_device: bool = False
 
 
 def solve_exactly(task: Task) -> Solver:
     """Gather the rows, fill the matrix of kernel values, and solve the equations."""
-    rows, y, weight = yield Gather(task.subject)
-    n = rows.shape[0]
-    cure = "use solver='falkon', which needs no such matrix"
-    # An eigendecomposition holds the matrix, the eigenvectors and workspace of the same size.
-    copies = 3.0 if task.method == "eigen" else 1.0
-    require_memory(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
-    # With several penalties the matrix is restored from its upper triangle after each factorisation.
-    lower = task.method == "cholesky" and len(np.unique(task.alpha)) == 1
-    equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads, lower))
+    if task.on_device:
+        rows, equations = yield OnDevice(task.subject, task.kernel)
+    else:
+        rows, y, weight = yield Gather(task.subject)
+        n = rows.shape[0]
+        # An eigendecomposition holds the matrix, the eigenvectors and workspace of the same size.
+        copies = 3.0 if task.method == "eigen" else 1.0
+        require_memory(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", _CURE)
+        # With several penalties the matrix is restored from its upper triangle after each factorisation.
+        lower = task.method == "cholesky" and len(np.unique(task.alpha)) == 1
+        equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads, lower))
     sides = equations.list_sides(task.intercept)
     method = task.method
     if method == "cholesky":
         answers, left = yield from _solve_by_factors(task, equations, sides)
         if answers is None:
+            if task.on_device:
+                raise DataError(
+                    f"{task.subject}: the kernels plus alpha must be positive definite on a device; their Cholesky "
+                    f"factor does not exist with alpha={task.alpha.min():g}. Raise alpha, or move the rows to memory."
+                )
             # The matrix is singular and the penalty does not help: the solution of least norm is still defined.
             yield Dense(equations.restore)
             method = "eigen"
@@ -227,7 +259,7 @@ def solve_exactly(task: Task) -> Solver:
 class _Attempt:
     """A call that solves the equations for one penalty by a Cholesky factor."""
 
-    equations: Equations
+    equations: "Equations | DeviceEquations"
     alpha: float
     sides: Any
     task: "Task"
@@ -236,7 +268,7 @@ class _Attempt:
         return self.equations.solve_by_factor(self.alpha, self.sides, self.task.leave_out, self.task.threads)
 
 
-def _solve_by_factors(task: Task, equations: Equations, sides: Array) -> Any:
+def _solve_by_factors(task: Task, equations: Equations | DeviceEquations, sides: Array) -> Any:
     answers, worst = {}, 0.0
     for trial, alpha in enumerate(np.unique(task.alpha)):
         if trial:
@@ -263,7 +295,7 @@ def _solve_by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
     return answers, spectrum.compute_residual(task.alpha, answers, sides)
 
 
-def assemble(task: Task, equations: Equations, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
+def assemble(task: Task, equations: Any, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
     """Return the state that `answers` make, and the objective alpha a' (y - b).
 
     `answers` holds by penalty the solutions u of the equations and the diagonal of the inverse matrix. With an

@@ -59,7 +59,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
     dependent to rounding have the shortest solution by 'eigen', with a warning. 'falkon' costs n M a pass and M^3 once,
     with M centres, and needs 24 M^2 bytes; it approximates. Kernels of float32 rows are made in float32 and summed in
     float64, and predictions have four to five digits then. A weight is a repetition. With 'auto' and 'falkon' rows may
-    be in memory, files, streams, Dask collections and on devices.
+    be in memory, files, streams, Dask collections and on devices; 'cholesky' factors where they are, in memory or on a
+    device.
 
     References
     ----------
@@ -121,9 +122,10 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Where rows may be: a matrix of all pairs is factored in memory only; "auto" loads few rows there."""
-        pairs = self._is_precomputed or self.solver in ("cholesky", "eigen")
-        return ("memory",) if pairs else ("memory", "file", "stream", "dask", "device")
+        """Where rows may be: a matrix of all pairs is factored in memory or on a device; "auto" loads few rows."""
+        if self._is_precomputed or self.solver == "eigen":
+            return ("memory",)
+        return ("memory", "device") if self.solver == "cholesky" else ("memory", "file", "stream", "dask", "device")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
@@ -184,7 +186,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
         """Return the solver named `method`, resumed from the state `start` if that is not None."""
         if method != "falkon":
             subject, threads = type(self).__name__, self._threads()
-            return solve_exactly(Task(subject, kernel, alpha, self.fit_intercept, self.leave_one_out, method, threads))
+            on_device = source.place == "device" and method == "cholesky"
+            options = (self.fit_intercept, self.leave_one_out, method, threads, on_device)
+            return solve_exactly(Task(subject, kernel, alpha, *options))
         n = source.n_rows
         count = min(n, max(500, math.ceil(4.0 * math.sqrt(n))) if self.n_centres is None else self.n_centres)
         generator = np.random.default_rng(seed_sequence(self.random_state))

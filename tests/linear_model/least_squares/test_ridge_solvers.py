@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge as Reference
 
@@ -136,3 +137,15 @@ def test_conjugate_gradients_refuse_rows_whose_squares_overflow(size):
     rows = scipy.sparse.csr_array(np.random.default_rng(0).normal(size=(40, 5)) * size)
     with pytest.raises(DataError, match=r"Ridge: .*overflows.*Scale the columns"):
         Ridge(solver="sparse_cg").fit(rows, np.arange(40.0))
+
+
+def test_many_columns_on_a_device_are_factored_there():
+    random = np.random.default_rng(5)
+    X, y = random.normal(size=(900, 450)), random.normal(size=900)
+    here, there = Ridge(2.0).fit(X, y), Ridge(2.0).fit(torch.asarray(X), torch.asarray(y))
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9, atol=1e-12)
+    assert there.converged_
+    # Columns that are equal, without a penalty: no factor exists there either, and the shortest solution is found.
+    X[:, 1] = X[:, 0]
+    found = Ridge(0.0).fit(torch.asarray(X), torch.asarray(y))
+    assert float(found.coef_[0]) == pytest.approx(float(found.coef_[1]), rel=1e-6)

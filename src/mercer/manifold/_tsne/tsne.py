@@ -15,6 +15,7 @@ from mercer._solver.neighbours import nearest_rows
 from mercer._source.device.source import DeviceSource
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix, to_numpy
+from mercer._source.opening import place_of
 from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.errors import DataError, UnsupportedError
@@ -305,6 +306,11 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
         """
+        if self.method not in ("fft", "auto") and place_of(X) == "device":
+            raise UnsupportedError(
+                f"TSNE: method must be 'fft' or 'auto' for rows on a device, where the grid computes repulsion; got "
+                f"{self.method!r}. Set method='auto', or move the rows to memory."
+            )
         source = self._open(X, accept_sparse="csr")
         if isinstance(source, DeviceSource):
             return self._fit_on_device(source)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate
-from mercer._solver.request import HEAVY, Dense, Map, Tiles
+from mercer._solver.request import HEAVY, Dense, Factored, Map, Tiles
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic.products import Residual, TransposeProduct, multiply_rows
@@ -46,7 +46,7 @@ def by_dual_equations(
     gram, mean = yield from centre_gram(n_rows, share, centre)
     if weighted:
         gram *= root * root.T
-    factors = yield Dense(partial(Factors, gram, alpha), n_rows > HEAVY)
+    factors = yield Factored(partial(Factors, gram, alpha), n_rows > HEAVY)
     # Singular to rounding: another solver takes over.
     if factors.condition < _SINGULAR:
         return (yield from otherwise())

@@ -18,7 +18,7 @@ from scipy.linalg import eigh, lapack, svd
 
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate, quadratic_objective
-from mercer._solver.request import HEAVY, Dense
+from mercer._solver.request import HEAVY, Dense, Factored
 from mercer._solver.step import Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Residual
@@ -60,7 +60,7 @@ def by_normal_equations(
     """
     moments = yield Moments(centre)
     heavy = moments.mean.shape[0] > HEAVY
-    factors = yield Dense(partial(Factors, moments.scatter, alpha), heavy)
+    factors = yield Factored(partial(Factors, moments.scatter, alpha), heavy)
     if factors.condition < give_up_below:
         return (yield from otherwise(moments))
     coef = yield Dense(partial(factors.solve, moments.cross), heavy)
@@ -88,7 +88,7 @@ class Factors:
     because the matrix as it is looks singular.
     """
 
-    def __init__(self, scatter: Array, alpha: Array) -> None:
+    def __init__(self, scatter: Array, alpha: Array, factorise: Callable[[Array], tuple[Array, int]]) -> None:
         self.columns: list[tuple[Array, Array]] = []
         self.condition = np.inf
         self.graded = False
@@ -97,7 +97,7 @@ class Factors:
             matrix.flat[:: matrix.shape[0] + 1] += value
             # The largest sum of absolute values of a column, without a matrix of them.
             norm = lapack.dlange("1", matrix)
-            factor, failed = lapack.dpotrf(matrix, lower=False, overwrite_a=True, clean=False)
+            factor, failed = factorise(matrix)
             # LAPACK estimates the reciprocal condition in the 1-norm from the factor, at O(d^2).
             condition = 0.0 if failed or norm == 0.0 else lapack.dpocon(factor, norm, uplo="U")[0]
             if not failed and norm > 0.0 and condition < _GRADED:

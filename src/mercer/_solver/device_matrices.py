@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
+from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.errors import MemoryForecastError
 from mercer.kernels import Kernel
@@ -40,6 +41,16 @@ def factorise_on_device(xp: Any, A: Array) -> Array | None:
         return None
     # CuPy may be configured to return the result of a failed factorisation.
     return L if bool(xp.all(xp.isfinite(xp.linalg.diagonal(L)))) else None
+
+
+def factorise_upper(placement: Placement, matrix: Array) -> tuple[Array, int]:
+    """Return the upper Cholesky factor of a matrix on the host, and 1 if there is none, as LAPACK's dpotrf does.
+
+    It is computed on a device, in its widest type: one thread of the host takes 0.7 s for 4000 columns.
+    """
+    xp = placement.xp
+    L = factorise_on_device(xp, xp.asarray(matrix, dtype=placement.wide, device=placement.device))
+    return (matrix, 1) if L is None else (to_numpy(xp.tril(L)).astype(np.float64, copy=False).T, 0)
 
 
 def solve_lower(xp: Any, L: Array, B: Array, transposed: bool = False) -> Array:
