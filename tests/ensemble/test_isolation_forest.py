@@ -122,3 +122,11 @@ def test_infinite_values_are_refused():
     X[3, 1] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         IsolationForest().fit(X)
+
+
+def test_rows_beyond_32_bits_are_copied_and_make_the_same_trees(monkeypatch):
+    X = table(100)
+    expected = IsolationForest(n_estimators=5, max_samples=40, random_state=0).fit(X).score_samples(X)
+    monkeypatch.setattr("mercer.ensemble._isolation.isolation_forest._MOST_ROWS", 50)
+    model = IsolationForest(n_estimators=5, max_samples=40, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.score_samples(X), expected)

@@ -44,6 +44,8 @@ _CALL = 2**16
 _CALLS_PER_STEP = 8
 # Most values of rows that are read at a time where rows are sparse or not in memory: 128 MiB of float64.
 _MOST_VALUES = 2**24
+# Rows that the 32-bit indices of trees tell apart; of more rows, those that are drawn are copied.
+_MOST_ROWS = 2**31 - 1
 NO_BOUND = Certificate.none("Splits are random: more trees make scores less random, and nothing is minimised.")
 # Rows in the sample of a tree unless `max_samples` says otherwise: more rows hide outliers among others (masking).
 _FEW_SAMPLES = 256
@@ -142,7 +144,7 @@ class IsolationGrowth:
     def _read_rows(self, seeds: Array) -> Generator[Any, Any, tuple[Array, Array]]:
         """Return rows, and the indices among them of those drawn for each tree."""
         rows = self.sampling.draw(seeds)
-        if self.X is not None:
+        if self.X is not None and len(self.X) <= _MOST_ROWS:
             return self.X, rows
         drawn, places = np.unique(rows, return_inverse=True)
         X = yield Take(drawn)
