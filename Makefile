@@ -51,8 +51,11 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.preprocessing.tests.test_encoders \
 	sklearn.preprocessing.tests.test_target_encoder \
 	sklearn.feature_extraction.tests.test_text \
+	sklearn.feature_selection.tests.test_chi2 \
+	sklearn.feature_selection.tests.test_feature_select \
 	sklearn.feature_selection.tests.test_variance_threshold \
 	sklearn.impute.tests.test_impute \
+	sklearn.impute.tests.test_knn \
 	sklearn.cluster.tests.test_k_means \
 	sklearn.cluster.tests.test_bisect_k_means \
 	sklearn.cluster.tests.test_spectral \

@@ -23,6 +23,7 @@ CLASSES = (
     "QuantileTransformer", "RBFNetworkClassifier", "RBFNetworkRegressor", "RBFSampler", "RadialBasis",
     "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "ReconstructionOutlier",
     "RegularizationNetwork", "RidgeCV", "RidgeClassifierCV", "RobustScaler", "SVC", "SVDD", "SVR",
+    "GenericUnivariateSelect", "KNNImputer", "SelectFdr", "SelectFpr", "SelectFwe", "SelectKBest", "SelectPercentile",
     "ShrunkCovariance", "SimpleImputer", "SkewedChi2Sampler", "SparseRandomProjection", "SpectralEmbedding",
     "SplineBasis", "StandardScaler", "TSNE", "TableEncoder", "TargetEncoder", "TruncatedSVD", "VarianceThreshold",
     "Whitening",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import sklearn
+from sklearn.feature_selection import f_regression
 
 from mercer.kernels import RBF
 from mercer.linear_model import LinearRegression, Ridge
@@ -54,6 +55,18 @@ STANDARDISED = {
 # Where laws fit to several blocks of rows: 200 centres add them up as 2000 do, in a tenth of the time.
 OF_MANY_ROWS = {"KernelRidge": {"n_centres": 200}}
 SETTINGS = {
+    # The laws give numbers as targets to what must have targets and transforms.
+    **{
+        name: [{"score_func": f_regression, **rule}]
+        for name, rule in (
+            ("GenericUnivariateSelect", {"mode": "k_best", "param": 2}),
+            ("SelectFdr", {"alpha": 0.9}),
+            ("SelectFpr", {"alpha": 0.9}),
+            ("SelectFwe", {"alpha": 0.9}),
+            ("SelectKBest", {"k": 2}),
+            ("SelectPercentile", {"percentile": 50}),
+        )
+    },
     "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],
     "KNeighborsRegressor": [{}, {"weights": "distance", "algorithm": "kd_tree"}],
     "RadiusNeighborsClassifier": [{"radius": 3.0, "outlier_label": "most_frequent"}],

@@ -127,7 +127,7 @@ class Subject:
         cubic = ("KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
         cubic += ("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralClustering", "SpectralEmbedding")
         cubic += ("LabelPropagation", "LabelSpreading")
-        cubic += ("GaussianProcessClassifier", "GaussianProcessRegressor")
+        cubic += ("KNNImputer", "GaussianProcessClassifier", "GaussianProcessRegressor")
         return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 
     @property

@@ -144,6 +144,7 @@ SOLVERS_OF_ONE_PASS = {
             "OneHotEncoder",
             "OrdinalEncoder",
             "QuantileTransformer",
+            *("GenericUnivariateSelect", "SelectFdr", "SelectFpr", "SelectFwe", "SelectKBest", "SelectPercentile"),
             "SimpleImputer",
             "VarianceThreshold",
         )

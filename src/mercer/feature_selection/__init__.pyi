@@ -1,14 +1,14 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.feature_selection.
+from mercer.feature_selection._selectors import GenericUnivariateSelect as GenericUnivariateSelect
+from mercer.feature_selection._selectors import SelectFdr as SelectFdr
+from mercer.feature_selection._selectors import SelectFpr as SelectFpr
+from mercer.feature_selection._selectors import SelectFwe as SelectFwe
+from mercer.feature_selection._selectors import SelectKBest as SelectKBest
+from mercer.feature_selection._selectors import SelectPercentile as SelectPercentile
 from mercer.feature_selection._variance_threshold import VarianceThreshold as VarianceThreshold
-from sklearn.feature_selection import GenericUnivariateSelect as GenericUnivariateSelect
 from sklearn.feature_selection import RFE as RFE
 from sklearn.feature_selection import RFECV as RFECV
-from sklearn.feature_selection import SelectFdr as SelectFdr
-from sklearn.feature_selection import SelectFpr as SelectFpr
 from sklearn.feature_selection import SelectFromModel as SelectFromModel
-from sklearn.feature_selection import SelectFwe as SelectFwe
-from sklearn.feature_selection import SelectKBest as SelectKBest
-from sklearn.feature_selection import SelectPercentile as SelectPercentile
 from sklearn.feature_selection import SelectorMixin as SelectorMixin
 from sklearn.feature_selection import SequentialFeatureSelector as SequentialFeatureSelector
 from sklearn.feature_selection import chi2 as chi2

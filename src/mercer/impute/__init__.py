@@ -1,10 +1,11 @@
-"""Values in the place of missing ones: by column in any place; scikit-learn's own imputers beside it."""
+"""Values in the place of missing ones: by column in any place, by the nearest rows; scikit-learn's own beside them."""
 
 from mercer._lazy import load_on_use
 
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_knn_imputer": ("KNNImputer",),
         "_missing_indicator": ("MissingIndicator",),
         "_simple_imputer": ("SimpleImputer",),
     },

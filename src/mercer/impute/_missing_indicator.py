@@ -127,6 +127,13 @@ class MissingIndicator(MarkedTransformer):
         return tags
 
 
+def indicate_columns(missing_values: Any, features: Array, width: int) -> MissingIndicator:
+    """Return a fitted indicator of some of `width` columns, those with missing entries, for an imputer."""
+    indicator = MissingIndicator(missing_values=missing_values, error_on_new=False)
+    indicator.features_, indicator.n_features_in_, indicator._theirs = features, width, None
+    return indicator
+
+
 @dataclass(frozen=True, eq=False)
 class _Missing(BlockMap):
     """Whether entries of some columns are missing; `new` ones in other columns are an error."""

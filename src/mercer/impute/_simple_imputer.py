@@ -22,7 +22,7 @@ from mercer._stored import Stored, floats, labels, part
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.impute._marked import Marked, MarkedTransformer, find_missing
-from mercer.impute._missing_indicator import MissingIndicator
+from mercer.impute._missing_indicator import indicate_columns
 
 
 class SimpleImputer(MarkedTransformer):
@@ -117,15 +117,9 @@ class SimpleImputer(MarkedTransformer):
             values = np.where(known, sums.first.mean if self.strategy == "mean" else fill, np.nan)
         if self.keep_empty_features:
             values = np.where(known, values, (self.fill_value or 0) if self.strategy == "constant" else 0.0)
-        return {"statistics_": values, "indicator_": self._make_indicator(np.flatnonzero(missing), width)}
-
-    def _make_indicator(self, features: Array, width: int) -> MissingIndicator | None:
-        """Return an indicator of the columns with missing entries, if one is wanted."""
-        if not self.add_indicator:
-            return None
-        indicator = MissingIndicator(missing_values=self.missing_values, error_on_new=False)
-        indicator.features_, indicator.n_features_in_, indicator._theirs = features, width, None
-        return indicator
+        told = np.flatnonzero(missing)
+        indicator = indicate_columns(self.missing_values, told, width) if self.add_indicator else None
+        return {"statistics_": values, "indicator_": indicator}
 
     def _make_map(self, back: bool = False) -> "_Filled":
         kept = np.flatnonzero(~np.isnan(self.statistics_))
