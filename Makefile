@@ -80,6 +80,8 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.tests.test_random_projection \
 	sklearn.manifold.tests.test_t_sne \
 	sklearn.tests.test_calibration \
+	sklearn.tests.test_multiclass \
+	sklearn.tests.test_multioutput \
 	sklearn.model_selection.tests.test_search \
 	sklearn.model_selection.tests.test_successive_halving \
 	sklearn.tests.test_isotonic \

@@ -26,6 +26,8 @@ FAMILIES = (
     "manifold",
     "mixture",
     "model_selection",
+    "multiclass",
+    "multioutput",
     "naive_bayes",
     "neighbors",
     "neural_network",

@@ -4,6 +4,7 @@ import numpy as np
 import sklearn
 from sklearn.feature_selection import f_regression
 
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis
 from mercer.kernels import RBF
 from mercer.linear_model import LinearRegression, Ridge
 from mercer.naive_bayes import GaussianNB
@@ -25,6 +26,8 @@ with sklearn.config_context(enable_metadata_routing=True):
         for name, member in (("plain", LinearRegression()), ("ridge", Ridge()), ("strong", Ridge(alpha=100.0)))
     ]
 
+    # Its decisions are compared with zero, as scikit-learn's checks do.
+    _DECIDES = LinearDiscriminantAnalysis()
     _CONSENSUS = LinearRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
 
 # What searches look through.
@@ -140,6 +143,11 @@ SETTINGS = {
             "cv": 2,
         }
     ],
+    "OneVsOneClassifier": [{"estimator": _DECIDES}],
+    "OneVsRestClassifier": [{"estimator": _CLASSIFIERS[0][1]}, {"estimator": _DECIDES}],
+    "OutputCodeClassifier": [{"estimator": _CLASSIFIERS[0][1], "code_size": 4}],
+    "MultiOutputRegressor": [{"estimator": _REGRESSORS[1][1]}],
+    "MultiOutputClassifier": [{"estimator": _CLASSIFIERS[0][1]}],
     "ClassicalMDS": [{}],
     "Isomap": [{"n_neighbors": 12}],
     "LocallyLinearEmbedding": [{"n_neighbors": 12}],

@@ -67,6 +67,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "model_selection": ("GridSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV"),
     "metrics.cluster": ("calinski_harabasz_score", "davies_bouldin_score", "silhouette_samples", "silhouette_score"),
     "mixture": ("BayesianGaussianMixture", "GaussianMixture"),
+    "multiclass": ("OneVsOneClassifier", "OneVsRestClassifier", "OutputCodeClassifier"),
+    "multioutput": ("MultiOutputClassifier", "MultiOutputRegressor"),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": (
         *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity"),
@@ -91,6 +93,22 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 DIFFERENCES: dict[str, str] = {
+    "test_multioutput::test_multi_target_sample_weights_api": (
+        "expects that OrthogonalMatchingPursuit takes no weights; mercer's does"
+    ),
+    "test_multioutput::test_multi_output_classification_partial_fit_parallelism": (
+        "expects copies that joblib's processes send back; here they learn in place"
+    ),
+    "test_multioutput::test_multiclass_multioutput_estimator_predict_proba": (
+        "expects the digits in which scikit-learn's solver stops"
+    ),
+    "test_multioutput::test_multi_output_classification_sample_weights": (
+        "expects the rows that scikit-learn's forest of ten trees draws"
+    ),
+    "test_multioutput::test_classifier_chain_tuple_order*": ("expects the rows that scikit-learn's forest draws"),
+    "test_multioutput::test_multioutput_regressor_has_partial_fit": (
+        "expects that LinearRegression has no partial_fit; mercer's has"
+    ),
     "test_search::test_search_callbacks_*": (
         "counts the tasks of scikit-learn's searches; a task of mercer's is a step, which is a setting on all splits"
     ),

@@ -27,7 +27,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "weighted votes": ("ensemble._reweighting", "tree._stump"),
     "committees": (
         *("ensemble._committee", "estimation", "conformal", "calibration", "model_selection", "multiclass"),
-        *("multioutput", "semi_supervised._self_training"),
+        *("multioutput", "semi_supervised"),
     ),
     "layers": ("neural_network",),
     "chains": ("hmm",),

@@ -40,6 +40,19 @@ class GivenRows(ArraySource):
         return super().fingerprint() | {"data": joblib.hash(self.given)}
 
 
+class GivenTask(GivenRows):
+    """Rows and targets of any kind as the user gave them; what else decides the fits identifies the task too."""
+
+    def __init__(self, X: Any, y: Any, n_rows: int, threads: int, others: Any = None) -> None:
+        super().__init__(X, np.arange(n_rows), None, threads)
+        self.targets = y
+        self.others = others
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what identifies rows, targets and the rest, for checkpoints."""
+        return super().fingerprint() | {"y": joblib.hash(self.targets), "others": joblib.hash(self.others)}
+
+
 def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
     """Return a call that fits `size` members, from index `first` on, in parallel."""
 
@@ -76,3 +89,15 @@ class MemberFits:
                 state = BagState((*state.members, member))
                 yield Step(float(len(state.members)), state, self.certify(state))
         return Solution(state, True, self.certify(state))
+
+
+def fit_at_once(fit: Callable[[int], Any], n_members: int, threads: int, state: BagState | None) -> Solver:
+    """Fit all members as one step, as many at a time as there are threads."""
+    if state is None:
+        fitted: list[Any] = []
+        while len(fitted) < n_members:
+            size = min(threads, n_members - len(fitted))
+            fitted += yield Dense(fit_in_parallel(fit, len(fitted), size), heavy=True)
+        state = BagState(tuple(fitted))
+        yield Step(float(n_members), state, NO_BOUND)
+    return Solution(state, True, NO_BOUND)

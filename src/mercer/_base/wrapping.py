@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 from mercer._base.guard import are_ordinary
 from mercer._base.opening import check_place
 from mercer._base.scikit_learn import open_callback_context
-from mercer._base.validation import are_plain, inspect_rows, learn_plain_columns
+from mercer._base.validation import are_plain, are_plain_rows, inspect_rows, learn_plain_columns
 from mercer._solver import Certificate
 from mercer._source import place_of
 from mercer._source.namespace import is_sparse_matrix
@@ -34,6 +34,13 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     if is_sparse_matrix(X) and X.format != "csr":
         return X.tocsr()[rows].asformat(X.format)
     return X[rows] if hasattr(X, "__array__") or hasattr(X, "shape") else np.asarray(X)[rows]
+
+
+def count_given(X: Any) -> int:
+    """Return the number of rows as the user gave them."""
+    if hasattr(X, "shape"):
+        return int(X.shape[0])
+    return len(X) if hasattr(X, "__len__") else len(np.asarray(X))
 
 
 def has_text(X: Any) -> bool:
@@ -148,3 +155,21 @@ def one_step_record(objective: float, begun: float, statement: str) -> dict[str,
         "n_iter_": 1,
         "certificate_": Certificate.none(statement),
     }
+
+
+def check_wrapped_rows(wrapper: Any, estimator: Any, X: Any) -> Any:
+    """Check the rows of a fit whose targets are checked elsewhere; return them in the form that members take.
+
+    Tables stay tables, whose columns a pipeline may choose by name; what only `estimator` can read stays as it is.
+    """
+    records = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | dict)
+    if records or (isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "OU"):
+        return X
+    if are_plain_rows(X) and are_ordinary(X):
+        learn_plain_columns(wrapper, X)
+        return X
+    if has_text(X):
+        validate_data(wrapper, X, skip_check_array=True)
+        return X
+    checked = validate_data(wrapper, X, **_list_rules(estimator, finite=False))
+    return X if hasattr(X, "columns") else checked

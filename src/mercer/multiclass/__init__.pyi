@@ -1,4 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.multiclass.
-from sklearn.multiclass import OneVsOneClassifier as OneVsOneClassifier
-from sklearn.multiclass import OneVsRestClassifier as OneVsRestClassifier
-from sklearn.multiclass import OutputCodeClassifier as OutputCodeClassifier
+from mercer.multiclass._classifiers import OneVsOneClassifier as OneVsOneClassifier
+from mercer.multiclass._classifiers import OneVsRestClassifier as OneVsRestClassifier
+from mercer.multiclass._classifiers import OutputCodeClassifier as OutputCodeClassifier

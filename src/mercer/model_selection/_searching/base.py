@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, fitting
 from mercer._base.folds import FOLDS
 from mercer._base.interface import MetaEstimatorMixin
-from mercer._base.member_fits import GivenRows
+from mercer._base.member_fits import GivenTask
 from mercer._base.parameter import Boolean, Function, HasFit, Integer, Nothing, Rule, Text, attribute, parameter
 from mercer._base.parameter import Real as Number
 from mercer._base.randomness import draw_seed
@@ -68,21 +68,6 @@ class _ErrorScore(Rule):
 
 
 SCORERS = _Scorers()
-
-
-class _SearchedRows(GivenRows):
-    """The rows and targets of a search as the user gave them; the driver sees the indices of rows only."""
-
-    def __init__(self, X: Any, y: Any, n_rows: int, folds: list[Split], threads: int) -> None:
-        super().__init__(X, np.arange(n_rows), None, threads)
-        self.targets = y
-        self.folds = folds
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what identifies rows, targets and splits, for checkpoints."""
-        import joblib
-
-        return super().fingerprint() | {"y": joblib.hash(self.targets), "folds": joblib.hash(self.folds)}
 
 
 def _delegate(name: str) -> Callable[[Any], bool]:
@@ -194,7 +179,7 @@ class BaseSearch(MetaEstimatorMixin, Estimator):
         search = Search(
             partial(self._plan, task), self._threads(), self.n_splits_, self.error_score, self.return_train_score
         )
-        source = _SearchedRows(task.X, task.y, task.n_rows, task.splits, self._threads())
+        source = GivenTask(task.X, task.y, task.n_rows, self._threads(), task.splits)
         outcome = self._drive(
             search.solve,
             source,
