@@ -32,6 +32,10 @@ _BRANCHES = 4
 _NO_NODES = np.zeros(0, np.int64)
 
 
+# What native growth reads: codes by columns and by rows; records of table, target, limits and node.
+Searched = tuple[Any, Any, Any, Any, Any, Any]
+
+
 class GrowthInterrupt(KeyboardInterrupt):
     """Ctrl-C while a tree was grown; ``tree`` is what had been grown."""
 
@@ -214,7 +218,7 @@ class BranchGrowth:
         native.hold(lend(stack), lend(table.nodes), table.described, height, table.n_nodes)
         self._run(table, searched, native, stack)
 
-    def _run(self, table: NodeTable, searched: tuple[Any, ...], native: Any, stack: Array) -> None:
+    def _run(self, table: NodeTable, searched: Searched, native: Any, stack: Array) -> None:
         """Call native growth until no node waits to be split; the table grows as it fills up."""
         height, table.n_nodes = native.count_nodes()
         try:
@@ -227,7 +231,7 @@ class BranchGrowth:
         finally:
             height, table.n_nodes = native.count_nodes()
 
-    def _make_native(self, rows: Array, most: int, whole: float) -> tuple[tuple[Any, ...], Any]:
+    def _make_native(self, rows: Array, most: int, whole: float) -> tuple[Searched, Any]:
         """Return the records that native growth reads, and the record of the growth of a tree of weight `whole`."""
         columns, target, rules = self.growth.columns, self.growth.target, self.growth.rules
         # A logarithm for each class and cut costs as much as half a visit, measured on 12 classes.
