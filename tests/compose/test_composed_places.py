@@ -17,7 +17,15 @@ from mercer.errors import DataError
 from mercer.impute import SimpleImputer
 from mercer.linear_model import Ridge
 from mercer.pipeline import FeatureUnion, make_pipeline
-from mercer.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler, TargetEncoder
+from mercer.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
 
 _N = 2000
 
@@ -114,3 +122,39 @@ def test_a_composite_fitted_to_a_file_survives_a_model_file(cars, tmp_path):
 def test_a_stream_that_is_read_once_is_refused(cars):
     with pytest.raises(DataError, match="can be read only once"):
         by_column(OneHotEncoder()).fit(iter([cars]), "price")
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [
+        PolynomialFeatures(2),
+        SplineTransformer(4),
+        SplineTransformer(4, knots="quantile", sparse_output=True),
+        FunctionTransformer(np.log1p),
+    ],
+    ids=repr,
+)
+def test_functions_of_columns_answer_alike_in_every_place(transformer, cars, tmp_path):
+    numbers = cars[["doors", "price"]]
+    expected = dense(transformer.fit_transform(numbers))
+    weights = np.arange(_N, dtype=float)
+    for X in [*places(numbers, tmp_path), pytest.importorskip("dask.dataframe").from_pandas(numbers, npartitions=2)]:
+        model = clone(transformer)
+        np.testing.assert_allclose(dense(model.fit_transform(X)), expected, rtol=1e-9, atol=1e-12)
+    pipeline = make_pipeline(clone(transformer), Ridge(tol=1e-12)).fit(tmp_path / "cars.parquet", weights)
+    whole = make_pipeline(clone(transformer), Ridge(tol=1e-12)).fit(numbers, weights)
+    np.testing.assert_allclose(pipeline.predict(numbers), whole.predict(numbers), rtol=1e-6)
+
+
+def dense(rows):
+    rows = rows.compute() if hasattr(rows, "compute") else rows
+    return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+
+
+def test_a_function_of_frames_gives_texts_to_the_next_step(cars, tmp_path):
+    cars.to_parquet(tmp_path / "cars.parquet", row_group_size=300)
+    upper = FunctionTransformer(lambda frame: frame[["maker"]].apply(lambda column: column.str[:1]))
+    model = make_pipeline(upper, OneHotEncoder(), Ridge(tol=1e-12)).fit(tmp_path / "cars.parquet", "price")
+    expected = make_pipeline(upper, OneHotEncoder(), Ridge(tol=1e-12)).fit(cars.drop(columns="price"), cars.price)
+    np.testing.assert_allclose(model[-1].coef_, expected[-1].coef_, rtol=1e-8)
+    np.testing.assert_allclose(model.predict(tmp_path / "cars.parquet"), expected.predict(cars), rtol=1e-8)

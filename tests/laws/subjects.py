@@ -19,10 +19,13 @@ from mercer.compose import ColumnTransformer, TransformedTargetRegressor
 from mercer.isotonic import IsotonicRegression
 from mercer.multioutput import MultiOutputClassifier
 from mercer.pipeline import FeatureUnion
-from mercer.preprocessing import WordPresence
+from mercer.preprocessing import FunctionTransformer, PolynomialFeatures, SplineTransformer, WordPresence
 from tests.laws.settings import SETTINGS, TWO_CLASSES
 
-COMPOSITES = (ColumnTransformer, FeatureUnion, TransformedTargetRegressor)
+COMPOSITES = (
+    *(ColumnTransformer, FeatureUnion, FunctionTransformer, PolynomialFeatures, SplineTransformer),
+    TransformedTargetRegressor,
+)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,16 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "pipeline": ("FeatureUnion", "make_union"),
     "preprocessing": (
         *("Binarizer", "KBinsDiscretizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "OneHotEncoder"),
-        *("OrdinalEncoder", "QuantileTransformer", "RobustScaler", "StandardScaler", "TargetEncoder"),
+        *(
+            "OrdinalEncoder",
+            "FunctionTransformer",
+            "PolynomialFeatures",
+            "QuantileTransformer",
+            "SplineTransformer",
+            "RobustScaler",
+            "StandardScaler",
+            "TargetEncoder",
+        ),
     ),
     "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
     "semi_supervised._label_propagation": ("LabelPropagation", "LabelSpreading"),

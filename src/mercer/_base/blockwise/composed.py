@@ -142,8 +142,39 @@ def find_kinds(frame: Any) -> dict[str, str]:
     return {str(name): kinds.get(getattr(column.dtype, "kind", "O"), "category") for name, column in frame.items()}
 
 
-class StreamedComposite:
-    """What composites of scikit-learn share that take rows outside of memory as well."""
+class Streamed:
+    """What transformers of scikit-learn share that take rows outside of memory as well."""
+
+    def _fit_to_head(self, X: Any, y: Any, place: str, fit: Any) -> Any:
+        """Fit to the first block of a table, where that tells all that is learnt."""
+        table = WholeTable(X, y, place, type(self).__name__)
+        fit(table.head)
+        self._note_output(self.transform(table.head), table)  # type: ignore[attr-defined]
+        return self
+
+    def _note_output(self, shown: Any, table: WholeTable) -> None:
+        """Store the type of the result, and how the columns of files of text are read."""
+        dtype = "float32" if getattr(shown, "dtype", None) == np.float32 else "float64"
+        self._table_output = (dtype, bool(issparse(shown)), table.kinds)
+
+    def _describe_output(self) -> tuple[Any, bool, dict[str, str]]:
+        """Return the type of the result, whether it is sparse, and how columns of files of text are read."""
+        known = vars(self).get("_table_output")
+        if known is None:
+            # Fitted in memory: nothing is known of files.
+            return np.float64, bool(vars(self).get("sparse_output_", False)), {}
+        return np.dtype(known[0]), known[1], known[2]
+
+    def __sklearn_tags__(self) -> Any:
+        return add_places(super().__sklearn_tags__(), ("memory", "file", "stream", "dask"))  # type: ignore[misc]
+
+    def _encode_frame(self, rows: Any, locate: Locate, start: int) -> Any:
+        """Return an encoded block of new rows."""
+        return self.transform(read_frame(rows))  # type: ignore[attr-defined]
+
+
+class StreamedComposite(Streamed):
+    """What composites share: members that are fitted to the whole table."""
 
     # The attribute that lists members as (name, transformer) or (name, transformer, columns).
     _members: str
@@ -166,27 +197,12 @@ class StreamedComposite:
             self.transformers_ = unwrap_members(self.transformers_)
         else:
             setattr(self, self._members, unwrap_members(fitted))
-        self._table_output = ("float32" if shown.dtype == np.float32 else "float64", bool(issparse(shown)), table.kinds)
+        self._note_output(shown, table)
         if place == "dask":
             # Partitions are encoded where they are, by what is learnt of all of them.
             refuse_cross_fits(unwrap_members(getattr(training, "transformers_", fitted)), type(self).__name__)
             return encode_elsewhere(self, X, place)
         return encode_elsewhere(self, X, place, encode=_Training(training))
-
-    def _describe_output(self) -> tuple[Any, bool, dict[str, str]]:
-        """Return the type of the result, whether it is sparse, and how columns of files of text are read."""
-        known = vars(self).get("_table_output")
-        if known is None:
-            # Fitted in memory: nothing is known of files.
-            return np.float64, bool(vars(self).get("sparse_output_", False)), {}
-        return np.dtype(known[0]), known[1], known[2]
-
-    def __sklearn_tags__(self) -> Any:
-        return add_places(super().__sklearn_tags__(), ("memory", "file", "stream", "dask"))  # type: ignore[misc]
-
-    def _encode_frame(self, rows: Any, locate: Locate, start: int) -> Any:
-        """Return an encoded block of new rows."""
-        return self.transform(read_frame(rows))  # type: ignore[attr-defined]
 
 
 def refuse_cross_fits(members: list[Any], subject: str) -> None:

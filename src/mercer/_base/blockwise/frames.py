@@ -54,6 +54,9 @@ class FrameEncoding:
 
             rows = pyarrow.Table.from_batches([rows])
         result = self.encode(take_columns(rows, self.columns), locate, start)
+        if hasattr(result, "columns"):
+            # A frame goes on to the next transformer, which may look for its columns by name.
+            return result
         if issparse(result) != self.sparse:
             result = csr_array(result) if self.sparse else result.toarray()
         return result.astype(self.dtype, copy=False) if self.sparse else np.asarray(result, self.dtype)
@@ -79,7 +82,7 @@ def encode_elsewhere(model: Any, X: Any, place: str, encode: Any = None) -> Any:
     encoding = FrameEncoding(
         model._encode_frame if encode is None else encode,
         None if known is None else [str(name) for name in known],
-        model.get_feature_names_out().tolist(),
+        list(model.get_feature_names_out()) if hasattr(model, "get_feature_names_out") else model._name_outputs(),
         dtype=dtype,
         sparse=sparse,
         kinds=kinds,

@@ -5,6 +5,7 @@ from typing import Any
 
 import dask
 import dask.array
+import numpy as np
 
 from mercer._source.dask.graph import compute
 from mercer.errors import DataError
@@ -57,7 +58,8 @@ class _Encode:
     def __call__(self, rows: Any, number: int, start: int) -> Any:
         if not len(rows):
             return self.encoding.nothing(None)
-        return self.encoding(rows, lambda row: f"row {row} of partition {number}", start)
+        result = self.encoding(rows, lambda row: f"row {row} of partition {number}", start)
+        return np.asarray(result, self.encoding.dtype) if hasattr(result, "columns") else result
 
 
 def encode_partitions(X: Any, encoding: Any, subject: str) -> Any:
