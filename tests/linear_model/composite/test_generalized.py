@@ -235,3 +235,40 @@ def test_a_fit_cut_short_says_how_far_it_is():
     X, y = numbers()
     with pytest.warns(ConvergenceWarning, match="stopped by max_iter after 2 steps, not converged; duality gap"):
         GeneralizedLinearEstimator("absolute", max_iter=2).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["huber", "log_cosh"])
+@pytest.mark.parametrize("factor", [1.0, 30.0, 1e3])
+@pytest.mark.parametrize("seed", range(2))
+def test_an_l1_penalty_beside_a_loss_that_is_linear_at_all_rows_ends_at_the_minimum(loss, factor, seed):
+    """Far from its middle the loss has slope but no curvature: Newton's method stood still at zero coefficients.
+
+    J is convex: no point that a general method finds from the answer, or halfway to zero, may be lower.
+    """
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(90, 4)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 100.0, 0.0, 3.0]
+    y = factor * (X @ [1.0, 0.2, 30.0, 4.0] + random.normal(size=90))
+    model = GeneralizedLinearEstimator(loss, "l1", alpha=0.1, solver="irls", max_iter=300).fit(X, y)
+    assert model.converged_
+    assert model.coef_[1] > 0.1 * factor
+
+    def evaluate(w, b):
+        residual = np.abs(X @ w + b - y)
+        if loss == "huber":
+            values = np.where(residual <= 1.35, residual**2 / 2, 1.35 * residual - 1.35**2 / 2)
+        else:
+            values = residual + np.log1p(np.exp(-2 * residual)) - np.log(2)
+        return values.mean() + 0.1 * np.abs(w).sum()
+
+    # The certificate: J is at most this far above its minimum.
+    own = evaluate(model.coef_, model.intercept_)
+    lowest = min(
+        minimize(
+            lambda v: evaluate(v[:4] * factor, v[4] * factor),
+            np.append(share * model.coef_, share * model.intercept_) / factor,
+            method="Powell",
+            options={"xtol": 1e-9, "ftol": 1e-12, "maxiter": 20_000},
+        ).fun
+        for share in (1.0, 0.5)
+    )
+    assert own <= lowest + model.certificate_.tolerance + 1e-9 * own

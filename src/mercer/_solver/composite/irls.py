@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from mercer._native.linear import coordinate
-from mercer._objective import PiecewiseLoss, Smoothed
+from mercer._objective import PiecewiseLoss, Smoothed, Squared
 from mercer._objective.smoothed import round_corner
 from mercer._plain import plain
 from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
@@ -153,6 +153,9 @@ def irls(
         state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey)
         direction, slope = yield from _direction(problem, model, point, survey)
+        if model.by_descent and not certificate.satisfied and not slope < -_enough(problem, survey, model.barrier):
+            # The loss is linear where all rows are: it has slope but no curvature, and no Newton step.
+            direction, slope = yield from _direction(problem, model, point, survey, _DAMPED)
         # -slope is twice the decrease that the quadratic model promises.
         done = not slope < -_enough(problem, survey, model.barrier)
         # The slopes of the smoothed loss one Newton step ahead are a dual point too, in most cases a better one.
@@ -194,8 +197,22 @@ def _direction(
     """Compute the Newton step, and the slope along it, in one pass."""
     loss = problem.loss if model.barrier == 0 else Smoothed(cast(PiecewiseLoss, problem.loss), model.barrier)
     curvature = yield LossCurvature(loss, point.parameters)
+    if lift and model.by_descent and problem.loss.n_scores == 1:
+        # With an l1 penalty the curvature of a squared loss is added, in such a share that the quadratic model does not
+        # promise more than J at zero coefficients, whatever the units are.
+        gram = yield LossCurvature(Squared(), point.parameters)
+        curvature = curvature + _find_share(problem, model, point, survey, gram) * gram
+        lift = 0.0
     direct = partial(model.direction, point, curvature, problem.violation(point, survey), lift)
     return (yield Dense(direct, heavy=len(curvature) > HEAVY // 2))
+
+
+def _find_share(problem: CompositeProblem, model: _Model, point: CompositePoint, survey: Survey, gram: Any) -> float:
+    """Return the share of the Gram matrix at which a Newton step without penalty would take J by its unit."""
+    width = problem.shape[1] - (not problem.fit_intercept)
+    gradient = model.gradient(point).reshape(-1)[:width]
+    matrix = np.ascontiguousarray(gram[:width, :width]) / problem.total_weight
+    return float(gradient @ solve_semidefinite(matrix, gradient)) / (2.0 * survey.unit)
 
 
 def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
