@@ -37,6 +37,7 @@ __all__ = [
     "datasets",
     "decision",
     "decomposition",
+    "describe",
     "discriminant_analysis",
     "dummy",
     "energy",
@@ -117,6 +118,7 @@ _PACKAGES = (
 _HOMES = {
     "Study": "mercer.app.study.result",
     "amdahl": "mercer._base.scaling",
+    "describe": "mercer.app.table.overview",
     "forecast": "mercer._base.forecasting",
     "run": "mercer.app.job",
     "save": "mercer._base.model_file",

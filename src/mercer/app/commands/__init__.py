@@ -8,6 +8,7 @@ __all__ = ["COMMANDS"]
 
 # In the order in which the help lists them.
 COMMANDS = (
+    "describe",
     "run",
     "predict",
     "explain",
