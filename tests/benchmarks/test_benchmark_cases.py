@@ -36,8 +36,11 @@ PEERS = {
 PEERS["logistic_unscaled"] = "sklearn_newton"
 # Nobody else predicts from a file: reading it and writing as much is the bar.
 PEERS["table_predict"] = "pyarrow"
-# Nor has scikit-learn hidden Markov or state-space models; hmmlearn and statsmodels are no dependencies of the tests.
-PEERS = {name: peer for name, peer in PEERS.items() if not name.startswith(("hmm_", "state_space_", "tsne_"))}
+# Nor has scikit-learn hidden Markov or state-space models, or Shapley values; hmmlearn, statsmodels and shap are no
+# dependencies of the tests.
+PEERS = {
+    name: peer for name, peer in PEERS.items() if not name.startswith(("explain_", "hmm_", "state_space_", "tsne_"))
+}
 
 
 # Truth: the objectives that everyone is judged by, against hand-computed values.

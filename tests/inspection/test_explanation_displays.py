@@ -5,8 +5,15 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from mercer.errors import DataError, ParameterError
-from mercer.explain import shapley
-from mercer.inspection import BeeswarmDisplay, ForceDisplay, ShapleyDependenceDisplay, WaterfallDisplay
+from mercer.explain import column_importance, dependence, shapley
+from mercer.inspection import (
+    BeeswarmDisplay,
+    DependenceDisplay,
+    ForceDisplay,
+    ImportanceDisplay,
+    ShapleyDependenceDisplay,
+    WaterfallDisplay,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -70,3 +77,21 @@ def test_unknown_columns_are_refused(explanation):
         explanation.plot_dependence("z")
     with pytest.raises(DataError, match="must be ShapleyValues; got 3"):
         WaterfallDisplay.compute(3)
+
+
+def test_dependence_is_drawn_with_its_band_and_few_curves():
+    X = np.random.default_rng(0).uniform(size=(120, 2))
+    found = dependence(lambda rows: rows[:, 0] * rows[:, 1], X, 0, grid=6)
+    display = DependenceDisplay.from_dependence(found, max_curves=10)
+    assert len(display.curves) == 10
+    np.testing.assert_array_equal(display.line_.get_ydata(), found.mean)
+    with pytest.raises(DataError, match="one output; there are 2"):
+        DependenceDisplay(dependence(lambda rows: rows, X, 0))
+
+
+def test_importances_are_drawn_in_order():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = RandomForestRegressor(5, random_state=0).fit(X, X[:, 1])
+    display = ImportanceDisplay.from_importances(column_importance(model, X, X[:, 1], random_state=0), max_columns=2)
+    assert display.names[0] == "x1"
+    assert len(display.values) == 2

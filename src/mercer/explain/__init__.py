@@ -9,7 +9,12 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_counterfactuals": ("Counterfactuals", "find_counterfactuals"),
+        "_dependence": ("Dependence", "InteractionStrengths", "dependence", "interaction_strengths"),
         "_explanation": ("ShapleyValues",),
+        "_importance": ("Importances", "column_importance"),
+        "_influence": ("Influence", "influence"),
         "_shapley": ("shapley",),
+        "_surrogate": ("Prototypes", "Surrogate", "find_prototypes", "surrogate_tree"),
     },
 )

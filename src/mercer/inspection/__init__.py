@@ -35,7 +35,14 @@ __getattr__, __dir__, __all__ = load_on_use(
         ),
         "_display": ("Display",),
         "_embeddings": ("CellGridDisplay", "EmbeddingDisplay", "ShepardDisplay", "SimilarityTailsDisplay"),
-        "_explanations": ("BeeswarmDisplay", "ForceDisplay", "ShapleyDependenceDisplay", "WaterfallDisplay"),
+        "_explanations": (
+            "BeeswarmDisplay",
+            "DependenceDisplay",
+            "ForceDisplay",
+            "ImportanceDisplay",
+            "ShapleyDependenceDisplay",
+            "WaterfallDisplay",
+        ),
         "_fits": ("BiasVarianceDisplay", "BullseyeDisplay", "FittedCurvesDisplay"),
         "_graphs": ("NetworkDisplay", "StateSequenceDisplay", "TransitionGraphDisplay"),
         "_kernels": (

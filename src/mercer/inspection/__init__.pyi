@@ -39,7 +39,9 @@ from mercer.inspection._embeddings import EmbeddingDisplay as EmbeddingDisplay
 from mercer.inspection._embeddings import ShepardDisplay as ShepardDisplay
 from mercer.inspection._embeddings import SimilarityTailsDisplay as SimilarityTailsDisplay
 from mercer.inspection._explanations import BeeswarmDisplay as BeeswarmDisplay
+from mercer.inspection._explanations import DependenceDisplay as DependenceDisplay
 from mercer.inspection._explanations import ForceDisplay as ForceDisplay
+from mercer.inspection._explanations import ImportanceDisplay as ImportanceDisplay
 from mercer.inspection._explanations import ShapleyDependenceDisplay as ShapleyDependenceDisplay
 from mercer.inspection._explanations import WaterfallDisplay as WaterfallDisplay
 from mercer.inspection._fits import BiasVarianceDisplay as BiasVarianceDisplay

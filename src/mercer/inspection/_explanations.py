@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError, ParameterError
-from mercer.inspection._display import Display
+from mercer.inspection._display import Display, draws
 
 # Of what raises an answer: red, which everybody tells from blue.
 _RAISES = "#c44e52"
@@ -392,6 +392,107 @@ class ShapleyDependenceDisplay(Display):
         ax.set(xlabel=self.name, ylabel=f"Shapley value of {self.name}")
         if self.colour is not None:
             ax.figure.colorbar(self.points_, ax=ax, label=f"{self.colour_name} (rank)")
+
+
+class DependenceDisplay(Display):
+    """How the mean answer changes with a column, with its band, and the curves of single rows.
+
+    Parameters
+    ----------
+    dependence : Dependence
+        Of one output, see :func:`mercer.explain.dependence`.
+    max_curves : int, default=50
+        Most curves of single rows that are drawn.
+
+    Attributes
+    ----------
+    line_, band_ : matplotlib artists
+        The mean and its band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.explain import dependence
+    >>> from mercer.inspection import DependenceDisplay
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> display = DependenceDisplay(dependence(lambda rows: rows[:, 0] * rows[:, 1], X, 0, grid=5))
+    >>> display.mean.shape
+    (5,)
+    """
+
+    def __init__(self, dependence: Any, *, max_curves: int = 50) -> None:
+        if dependence.mean.ndim != 1:
+            raise DataError(
+                f"DependenceDisplay: a picture shows one output; there are {dependence.mean.shape[1]}. Explain a "
+                f"function of rows that returns one."
+            )
+        self.name, self.kind, self.output = dependence.column, dependence.kind, dependence.output
+        self.grid, self.mean = dependence.grid, dependence.mean
+        self.low, self.high, self.coverage = dependence.low, dependence.high, dependence.coverage
+        curves = dependence.curves
+        # Evenly spread over the rows, so that the same ones are drawn each time.
+        if curves is not None and len(curves) > max_curves:
+            curves = curves[np.linspace(0, len(curves) - 1, max_curves).astype(int)]
+        self.curves = curves
+
+    from_dependence = draws(__init__)
+
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        if self.curves is not None and len(self.curves):
+            ax.plot(self.grid, self.curves.T, color="0.8", linewidth=0.6, zorder=1)
+        label = f"{self.coverage:.0%} band"
+        self.band_ = ax.fill_between(self.grid, self.low, self.high, color=_LOWERS, alpha=0.25, label=label, zorder=2)
+        (self.line_,) = ax.plot(self.grid, self.mean, **({"color": _LOWERS, "zorder": 3} | kwargs))
+        effect = "accumulated effect on" if self.kind == "accumulated" else "mean"
+        ax.set(xlabel=self.name, ylabel=f"{effect} {self.output}")
+        ax.legend()
+
+
+class ImportanceDisplay(Display):
+    """What a loss grows by where columns are shuffled, with intervals.
+
+    Parameters
+    ----------
+    importances : Importances
+        See :func:`mercer.explain.column_importance`.
+    max_columns : int, default=15
+        Columns that are shown, the most important ones.
+
+    Attributes
+    ----------
+    bars_ : matplotlib container
+        The points with their intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.explain import column_importance
+    >>> from mercer.inspection import ImportanceDisplay
+    >>> from mercer.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = LinearRegression().fit(X, X[:, 2])
+    >>> ImportanceDisplay(column_importance(model, X, X[:, 2], random_state=0)).names[0]
+    'x2'
+    """
+
+    artist = "errorbar"
+
+    def __init__(self, importances: Any, *, max_columns: int = 15) -> None:
+        order = np.argsort(-importances.values, kind="stable")[:max_columns]
+        self.names = [importances.names[j] for j in order]
+        self.values, self.low, self.high = (getattr(importances, name)[order] for name in ("values", "low", "high"))
+        self.coverage = importances.coverage
+
+    from_importances = draws(__init__)
+
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        places = np.arange(len(self.names))
+        reach = np.stack([self.values - self.low, self.high - self.values])
+        self.bars_ = ax.errorbar(self.values, places, xerr=reach, **({"fmt": "o", "color": _LOWERS} | kwargs))
+        ax.axvline(0.0, color="0.6", linewidth=0.8)
+        ax.set_yticks(places, self.names)
+        ax.invert_yaxis()
+        ax.set(xlabel=f"growth of the loss, with {self.coverage:.0%} intervals")
 
 
 def _check_single(subject: str, explanation: Any) -> Any:
