@@ -98,12 +98,13 @@ class Dense:
 
 @dataclass(frozen=True)
 class Factored:
-    """A dense computation that needs Cholesky factors: ``function(factorise)``, with `factorise` as LAPACK's dpotrf.
+    """A dense computation that needs Cholesky factors: ``function(factorise)``, with `factorise(matrix, shift)` as
+    LAPACK's dpotrf of the matrix plus a multiple of the identity.
 
     A heavy one factors on the device where the rows are on one; the rest of it stays on the host.
     """
 
-    function: Callable[[Callable[[Array], tuple[Array, int]]], Any]
+    function: Callable[[Callable[[Array, float], tuple[Array, int]]], Any]
     heavy: bool
 
     def answer(self, source: Source) -> Any:
@@ -114,10 +115,12 @@ class Factored:
         return Dense(partial(self.function, _factorise), self.heavy).answer(source)
 
 
-def _factorise(matrix: Array) -> tuple[Array, int]:
+def _factorise(matrix: Array, shift: float) -> tuple[Array, int]:
     from scipy.linalg import lapack
 
-    return lapack.dpotrf(matrix, lower=False, overwrite_a=True, clean=False)
+    shifted = matrix.copy(order="F")
+    shifted.flat[:: shifted.shape[0] + 1] += shift
+    return lapack.dpotrf(shifted, lower=False, overwrite_a=True, clean=False)
 
 
 # Seconds that the end of a process waits for a thread that Ctrl-C abandoned: long enough for a decomposition of some

