@@ -1,6 +1,7 @@
 """Classifiers of many classes made of classifiers of two."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -93,13 +94,13 @@ class OneVsRestClassifier(ClassifierMixin, CopiesModel):
         """
         params = self._begin("fit", X, y, fit_params)
         X = check_wrapped_rows(self, self.estimator, X)
-        binarizer = LabelBinarizer(sparse_output=True)
-        table = binarizer.fit_transform(y).tocsc()
+        binarizer = LabelBinarizer(sparse_output=True).fit(y)
         classes = binarizer.classes_
-        _check_lengths(self, X, table.shape[0])
+        n_columns, find_column = _read_columns(binarizer, y)
+        _check_lengths(self, X, count_given(y))
 
         def fit_class(number: int) -> Any:
-            column = table[:, [number]].toarray().ravel()
+            column = find_column(number)
             if column.min() == column.max():
                 name = classes[number] if column[0] else f"not {classes[number]}"
                 warnings.warn(f"Label {name} is present in all training examples.", UserWarning, stacklevel=2)
@@ -107,7 +108,7 @@ class OneVsRestClassifier(ClassifierMixin, CopiesModel):
             return self._fit_copy(X, column, params)
 
         attributes = {"label_binarizer_": binarizer, "classes_": classes}
-        self._drive_copies(X, y, fit_class, table.shape[1], attributes)
+        self._drive_copies(X, y, fit_class, n_columns, attributes)
         return self
 
     @available_if(has_method("partial_fit"))
@@ -410,6 +411,18 @@ class OutputCodeClassifier(ClassifierMixin, CopiesModel):
         book = self.code_book_[:, : scores.shape[1]]
         gaps = (book**2).sum(axis=1) - 2.0 * scores @ book.T
         return self.classes_[gaps.argmin(axis=1)]
+
+
+def _read_columns(binarizer: LabelBinarizer, y: Any) -> tuple[int, Callable[[int], np.ndarray]]:
+    """Return the number of columns of 0 and 1 that stand for labels, and a function that gives one of them."""
+    classes = binarizer.classes_
+    if binarizer.y_type_ in ("binary", "multiclass"):
+        codes = np.searchsorted(classes, np.asarray(flatten_targets(y)))
+        if len(classes) <= 2:
+            return 1, lambda number: (codes == 1).astype(int)
+        return len(classes), lambda number: (codes == number).astype(int)
+    table = binarizer.transform(y).tocsc()
+    return table.shape[1], lambda number: table[:, [number]].toarray().ravel()
 
 
 def _check_lengths(model: Any, X: Any, n: int) -> None:
