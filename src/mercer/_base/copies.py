@@ -17,6 +17,7 @@ from mercer._base.member_fits import BagState, GivenTask, MemberFits, fit_at_onc
 from mercer._base.parameter import HasFit, attribute, parameter
 from mercer._base.wrapping import check_wrapped_place, count_given
 from mercer._plain import plain
+from mercer._solver import Solver
 from mercer._source import Source
 from mercer._stored import Stored, labels, members, part
 from mercer.errors import DataError
@@ -76,10 +77,10 @@ class CopiesModel(MetaEstimatorMixin, LimitedEstimator):
     ) -> None:
         """Fit the copies, and store them beside other attributes."""
         source = GivenTask(X, y, count_given(y), self._threads())
+        solve: Callable[[BagState | None], Solver[BagState]] = MemberFits(fit, n_copies, self._threads()).solve
+        steps = n_copies
         if self._all_at_once:
             solve, steps = partial(fit_at_once, fit, n_copies, self._threads()), 1
-        else:
-            solve, steps = MemberFits(fit, n_copies, self._threads()).solve, n_copies
         outcome = self._drive(solve, source, max_steps=steps, attributes=attributes)
         self._conclude(outcome)
 
