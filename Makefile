@@ -61,6 +61,9 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.cluster.tests.test_k_means \
 	sklearn.cluster.tests.test_bisect_k_means \
 	sklearn.cluster.tests.test_spectral \
+	sklearn.cluster.tests.test_affinity_propagation \
+	sklearn.cluster.tests.test_bicluster \
+	sklearn.cluster.tests.test_feature_agglomeration \
 	sklearn.cluster.tests.test_mean_shift \
 	sklearn.cluster.tests.test_optics \
 	sklearn.cluster.tests.test_dbscan \

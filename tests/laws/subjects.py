@@ -78,7 +78,8 @@ class Subject:
     def spread(self, X: np.ndarray) -> np.ndarray:
         """The rows with zeros in the place of small values, for sparse storage; not negative where that is refused."""
         X = np.where(np.abs(X) < 0.5, 0.0, X)
-        return np.abs(X) if self.name == "QuantileTransformer" else X
+        names = ("QuantileTransformer", "SpectralBiclustering", "SpectralCoclustering")
+        return np.abs(X) if self.name in names else X
 
     def scaler(self) -> StandardScaler:
         """What may come before this estimator in a pipeline; counts and categories are left as they are."""
@@ -130,7 +131,7 @@ class Subject:
         """Whether a fit decomposes a matrix of all pairs of rows."""
         cubic = ("KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
         cubic += ("ClassicalMDS", "Isomap", "LocallyLinearEmbedding", "MDS", "SpectralClustering", "SpectralEmbedding")
-        cubic += ("LabelPropagation", "LabelSpreading")
+        cubic += ("AffinityPropagation", "LabelPropagation", "LabelSpreading")
         cubic += ("KNNImputer", "GaussianProcessClassifier", "GaussianProcessRegressor")
         return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 

@@ -5,6 +5,7 @@ from mercer._lazy import load_on_use
 __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
+        "_biclusters": ("SpectralBiclustering", "SpectralCoclustering"),
         "_centres.bisecting_k_means": ("BisectingKMeans",),
         "_centres.growing_k_means": ("GrowingKMeans",),
         "_centres.k_means": ("KMeans",),
@@ -18,8 +19,10 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_density.mean_shift": ("MeanShift", "estimate_bandwidth", "get_bin_seeds", "mean_shift"),
         "_density.optics": ("OPTICS", "compute_optics_graph"),
         "_density.optics_valleys": ("cluster_optics_dbscan", "cluster_optics_xi"),
+        "_exemplars.affinity_propagation": ("AffinityPropagation", "affinity_propagation"),
         "_functions": ("k_means", "kmeans_plusplus"),
         "_hierarchy.agglomerative": ("AgglomerativeClustering",),
+        "_hierarchy.feature_agglomeration": ("FeatureAgglomeration",),
         "_hierarchy.linkage": ("cut_linkage", "linkage"),
         "_hierarchy.prototype_agglomeration": ("PrototypeAgglomeration",),
         "_map.grid": ("grid_neighbourhood",),

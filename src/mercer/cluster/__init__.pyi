@@ -1,4 +1,6 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.cluster.
+from mercer.cluster._biclusters import SpectralBiclustering as SpectralBiclustering
+from mercer.cluster._biclusters import SpectralCoclustering as SpectralCoclustering
 from mercer.cluster._centres.bisecting_k_means import BisectingKMeans as BisectingKMeans
 from mercer.cluster._centres.growing_k_means import GrowingKMeans as GrowingKMeans
 from mercer.cluster._centres.k_means import KMeans as KMeans
@@ -19,9 +21,12 @@ from mercer.cluster._density.optics import OPTICS as OPTICS
 from mercer.cluster._density.optics import compute_optics_graph as compute_optics_graph
 from mercer.cluster._density.optics_valleys import cluster_optics_dbscan as cluster_optics_dbscan
 from mercer.cluster._density.optics_valleys import cluster_optics_xi as cluster_optics_xi
+from mercer.cluster._exemplars.affinity_propagation import AffinityPropagation as AffinityPropagation
+from mercer.cluster._exemplars.affinity_propagation import affinity_propagation as affinity_propagation
 from mercer.cluster._functions import k_means as k_means
 from mercer.cluster._functions import kmeans_plusplus as kmeans_plusplus
 from mercer.cluster._hierarchy.agglomerative import AgglomerativeClustering as AgglomerativeClustering
+from mercer.cluster._hierarchy.feature_agglomeration import FeatureAgglomeration as FeatureAgglomeration
 from mercer.cluster._hierarchy.linkage import cut_linkage as cut_linkage
 from mercer.cluster._hierarchy.linkage import linkage as linkage
 from mercer.cluster._hierarchy.prototype_agglomeration import PrototypeAgglomeration as PrototypeAgglomeration
@@ -33,11 +38,6 @@ from mercer.cluster._pairwise.clustering import PairwiseClustering as PairwiseCl
 from mercer.cluster._pairwise.energy import pairwise_cost as pairwise_cost
 from mercer.cluster._spectral import SpectralClustering as SpectralClustering
 from mercer.cluster._spectral import spectral_clustering as spectral_clustering
-from sklearn.cluster import AffinityPropagation as AffinityPropagation
 from sklearn.cluster import Birch as Birch
-from sklearn.cluster import FeatureAgglomeration as FeatureAgglomeration
-from sklearn.cluster import SpectralBiclustering as SpectralBiclustering
-from sklearn.cluster import SpectralCoclustering as SpectralCoclustering
-from sklearn.cluster import affinity_propagation as affinity_propagation
 from sklearn.cluster import linkage_tree as linkage_tree
 from sklearn.cluster import ward_tree as ward_tree

@@ -219,7 +219,11 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         ----------
         X : array-like of shape (n, d), or of shape (n, n) with metric='precomputed'
         """
-        source = self._open(X, ensure_min_samples=2)
+        self._merge(self._open(X, ensure_min_samples=2))
+        return self
+
+    def _merge(self, source: Source) -> None:
+        """Merge the rows of a source, and store the tree."""
         rows = source.whole()
         self._check_choices(rows)
         # A refit must not keep attributes of the last one that it may not set itself.
@@ -236,7 +240,6 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
             attributes=given,
         )
         self._conclude(outcome, cure="raise max_time")
-        return self
 
     def _check_choices(self, X: Array) -> None:
         name = type(self).__name__

@@ -1,0 +1,1 @@
+"""Clusters around rows that messages choose."""
