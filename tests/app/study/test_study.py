@@ -3,6 +3,7 @@
 import itertools
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -332,3 +333,14 @@ def test_intervals_of_predictions_are_stored_although_the_time_is_over():
     assert clock.attempt("intervals", lambda: "made", 0.5, "left out", ALWAYS) == "made"
     clock.interrupted = True
     assert clock.attempt("intervals", lambda: "made", 0.5, "left out", ALWAYS) == "made"
+
+
+def test_a_study_gives_its_model_as_a_pipeline_of_scikit_learn():
+    frame = _flowers(120)
+    found = _study(frame)
+    pipeline = found.to_sklearn()
+    assert {type(step).__module__.split(".")[0] for _, step in pipeline.steps} == {"sklearn"}
+    rows = frame.drop(columns="target")
+    assert pipeline.predict(rows).tolist() == found.model.predict(rows).tolist()
+    with pytest.raises(DataError, match="to_sklearn: the study has no model"):
+        replace(found, model=None).to_sklearn()

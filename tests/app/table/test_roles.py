@@ -308,3 +308,20 @@ def test_a_target_whose_squares_overflow_and_an_address_for_a_path_are_refused_w
     assert "must have values up to 1e+150, whose squares can be summed; got 1e+300" in roles.obstacle
     with pytest.raises(DataError, match="a table must be a file; mercer downloads nothing"):
         read_table("https://example.org/table.csv")
+
+
+def test_of_many_columns_of_numbers_only_those_that_bins_do_not_rule_out_get_a_tree():
+    from mercer.app.table import association
+
+    random = np.random.default_rng(0)
+    y = np.sort(random.normal(size=600)).argsort().astype(float)
+    folded = np.where(y < 300, y, 600 - y)
+    shares = {
+        name: association._explain_by_bins(x, y) for name, x in {"noise": random.normal(size=600), "y": y}.items()
+    }
+    assert shares["noise"] < 0.05
+    assert shares["y"] > 0.99
+    # A leak need not be monotone in either direction.
+    assert association._explain_by_bins(y, folded) > 0.9
+    missing = np.where(np.arange(600) < 300, np.nan, y)
+    assert association._explain_by_bins(missing, (y >= 300).astype(float)) > 0.9

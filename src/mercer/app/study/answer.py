@@ -13,6 +13,10 @@ _NOTABLE = 0.2
 _NEARLY_PERFECT = 0.98
 # Scores that differ by less than this share of the best one are called about the same.
 _SAME = 0.0005
+# An R² with a size of at least this is no decimal fraction any more.
+_MOST_DECIMAL = 10
+# Decimals beyond the usual ones that tell the ends of a narrow interval apart.
+_MOST_MORE = 2
 
 
 def spell_value(value: float, metric: Metric) -> str:
@@ -25,6 +29,31 @@ def spell_value(value: float, metric: Metric) -> str:
         near = 0.99 <= value < 0.9995
         return f"{value:.3f}" if near else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
     return spell_amount(value)
+
+
+def spell_interval(score: float, low: float, high: float, metric: Metric) -> tuple[str, str, str]:
+    """Return a score and the ends of its interval with the same number of decimals, and as many as tell the ends apart.
+
+    Examples
+    --------
+    >>> from mercer.app.study.metrics import find_metric
+    >>> spell_interval(0.9805, 0.9793, 0.9817, find_metric("r2", "regression"))
+    ('0.981', '0.979', '0.982')
+    """
+    values = (score, low, high)
+    share = metric.most == 1.0 and metric.least == 0.0
+    if not share and (metric.most != 1.0 or max(map(abs, values)) >= _MOST_DECIMAL):
+        first, last = spell_range(low, high).split(" to ")
+        return spell_value(score, metric), first, last
+    texts = [spell_value(value, metric).removesuffix(" %") for value in values]
+    least = max(len(text.partition(".")[2]) for text in texts)
+    for decimals in range(least, least + _MOST_MORE + 1):
+        # Adding zero turns -0.00 into 0.00.
+        texts = [f"{round(100 * value if share else value, decimals) + 0.0:.{decimals}f}" for value in values]
+        if texts[1] != texts[2] or low == high:
+            break
+    score_text, first, last = (text.replace("-", "\u2212") for text in texts)
+    return f"{score_text} %" if share else score_text, first, last
 
 
 def write_answer(
@@ -42,8 +71,8 @@ def write_answer(
     `n_tried` is the number of candidates with a score, the constant guess among them; `late` says whether there was no
     time for others. `other` is the score for another kind of new rows, where it differs.
     """
-    low, high, guess = (spell_value(value, metric).removesuffix(" %") for value in (sure.low, sure.high, sure.baseline))
-    score = _spell_score(sure.score, metric)
+    text, low, high = spell_interval(sure.score, sure.low, sure.high, metric)
+    guess, score = spell_value(sure.baseline, metric).removesuffix(" %"), _add_metric(text, metric)
     interval = f"{100 * sure.level:.3g} % interval {low} to {high}; guessing: {guess}"
     # A model is better than guessing only if its whole interval is; the side depends on the sign of the metric.
     better = sure.low > sure.baseline if metric.greater_is_better else sure.high < sure.baseline
@@ -64,8 +93,8 @@ def write_answer(
         rows = "new rows" if other is None else other.assumed
         sentence = f"{_name_model(chosen.name)} `{target}` with {score} on {rows} ({interval})"
         if other is not None:
-            ends = (spell_value(value, metric).removesuffix(" %") for value in (other.low, other.high))
-            sentence += f", and {spell_value(other.score, metric)} on {other.rows} ({' to '.join(ends)})"
+            text, low, high = spell_interval(other.score, other.low, other.high, metric)
+            sentence += f", and {text} on {other.rows} ({low} to {high})"
     leaks = [f"`{column.name}`" for column in columns if column.role == "leak"]
     if leaks:
         why = "it gives" if len(leaks) == 1 else "they give"
@@ -75,9 +104,8 @@ def write_answer(
     return f"{sentence}."
 
 
-def _spell_score(value: float, metric: Metric) -> str:
+def _add_metric(text: str, metric: Metric) -> str:
     """Return a score with its metric: "74 % balanced accuracy", or "an R² of 0.826"."""
-    text = spell_value(value, metric)
     if text.endswith("%"):
         return f"{text} {metric.words}"
     # R is spoken with a vowel at its beginning.

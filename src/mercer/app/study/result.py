@@ -76,6 +76,19 @@ class Study:
                 frames.append(columns if coverage is None else widen(columns, self.record, coverage, frame))
         return pandas.concat([pandas.DataFrame(columns) for columns in frames], ignore_index=True)
 
+    def to_sklearn(self) -> Any:
+        """Return the model as a pipeline of scikit-learn's own classes, compared with the model on random rows.
+
+        It takes a frame of the same columns: numbers, dates as days since the start of 1970, and categories as texts.
+        """
+        from mercer.app.deploy.formula import NamedGroups, list_groups
+        from mercer.app.deploy.scikit_pipeline import make_scikit_pipeline
+
+        if self.model is None:
+            raise DataError("to_sklearn: the study has no model; its report says why.")
+        grouped = bool(list_groups(self.model.steps[-1][1]))
+        return make_scikit_pipeline(NamedGroups(self.model) if grouped else self.model)[0]
+
     def __repr__(self) -> str:
         """Return the answer: the whole record would fill pages."""
         return f"<Study of {self.record.question.table}: {self.record.answer}>"
