@@ -39,7 +39,8 @@ class UnivariateSelector(SelectorMixin, BlockTransformer):
         """Score the columns."""
         known = SUMMED.get(self.score_func)
         # Several targets at once are what scikit-learn's own functions make of them.
-        several = place_of(X) == "memory" and np.ndim(y) == 2 and np.shape(y)[1] > 1
+        shape = np.asarray(y).shape if place_of(X) == "memory" else ()
+        several = len(shape) == 2 and shape[1] > 1
         if known is None or several or (y is None and place_of(X) == "memory"):
             self._score_rows(X, y)
             return self

@@ -174,8 +174,8 @@ class Vectorizer(DeclaredEstimator, BaseEstimator):
                 if getattr(self, unused) != default:
                     yield unused, "'analyzer' is callable'"
         if not words:
-            for unused, default in (("stop_words", None), ("token_pattern", _DEFAULT_PATTERN), ("tokenizer", None)):
-                if getattr(self, unused) not in (None, default):
+            for unused, usual in (("stop_words", None), ("token_pattern", _DEFAULT_PATTERN), ("tokenizer", None)):
+                if getattr(self, unused) not in (None, usual):
                     yield unused, "'analyzer' != 'word'"
 
     def _check_stop_words(self) -> None:
