@@ -93,7 +93,7 @@ class ColumnTransformer(StreamedComposite, TheirColumnTransformer):
         """
         place = place_of(X, y)
         if place == "memory":
-            vars(self).pop("_table_output", None)
+            self.__dict__.pop("_table_output", None)
             return super().fit_transform(X, y, **params)
         return self._fit_elsewhere(X, y, place, super().fit_transform, params)
 

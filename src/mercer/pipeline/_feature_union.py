@@ -71,7 +71,7 @@ class FeatureUnion(StreamedComposite, TheirFeatureUnion):
         if place_of(X, y) != "memory":
             self.fit_transform(X, y, **fit_params)
             return self
-        vars(self).pop("_table_output", None)
+        self.__dict__.pop("_table_output", None)
         return super().fit(X, y, **fit_params)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -93,7 +93,7 @@ class FeatureUnion(StreamedComposite, TheirFeatureUnion):
         """
         place = place_of(X, y)
         if place == "memory":
-            vars(self).pop("_table_output", None)
+            self.__dict__.pop("_table_output", None)
             return super().fit_transform(X, y, **params)
         return self._fit_elsewhere(X, y, place, super().fit_transform, params)
 

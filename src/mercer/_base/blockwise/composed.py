@@ -193,8 +193,8 @@ class StreamedComposite(Streamed):
         finally:
             for name, value in given.items():
                 setattr(self, name, value)
-        if hasattr(self, "transformers_"):
-            self.transformers_ = unwrap_members(self.transformers_)
+        if "transformers_" in vars(self):
+            setattr(self, "transformers_", unwrap_members(vars(self)["transformers_"]))  # noqa: B010
         else:
             setattr(self, self._members, unwrap_members(fitted))
         self._note_output(shown, table)

@@ -122,7 +122,7 @@ def _of_text_buffers(column: Any, gap: Any) -> Distinct:
         known = np.unpackbits(np.frombuffer(bits, np.uint8), count=at + n, bitorder="little")[at:]
     letters = np.empty(0, np.uint8) if data is None or data.size == 0 else np.frombuffer(data, np.uint8)
     codes, places, counts = _number(letters, starts, known)
-    content = memoryview(letters)
+    content = letters.data
     texts = [str(content[begin : begin + size], "utf-8") for begin, size in places.tolist()]
     return Distinct(_make_array(texts), codes, counts, gap)
 

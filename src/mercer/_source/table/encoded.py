@@ -7,6 +7,7 @@ whatever the length of the table.
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -95,7 +96,7 @@ class EncodedTable:
         """Yield blocks as they are encoded, and where they are."""
         start = 0
         for rows, where in blocks:
-            yield self.encode(rows, lambda row, where=where: f"row {row} of {where}", start), where
+            yield self.encode(rows, partial(_name_row, where), start), where
             start += rows.shape[0]
 
     def __iter__(self) -> Iterator[Array]:
@@ -222,6 +223,11 @@ class TableBlocks:
         return self._rows
 
 
+def _name_row(where: str, row: int) -> str:
+    """Return the name of a row of a block."""
+    return f"row {row} of {where}"
+
+
 def _refuse_sparse(source: Source, subject: str) -> None:
     """Raise if rows in a file are sparse."""
     if source.is_sparse:
@@ -248,10 +254,11 @@ def read_with_targets(X: Any, y: Any, subject: str, threads: int) -> Iterator[tu
     """
     named = [y] if isinstance(y, str) and not y.endswith(".npy") else []
     if isinstance(X, TableView | EncodedTable):
-        inner, beside = itertools.tee(read_with_targets(X.X, y, subject, threads))
+        inner, sides = itertools.tee(read_with_targets(X.X, y, subject, threads))
         rows = X.read((rows, where) for rows, _, where in inner)
-        yield from ((one, y, where) for (one, where), (_, y, _) in zip(rows, beside, strict=True))
+        yield from ((one, y, where) for (one, where), (_, y, _) in zip(rows, sides, strict=True))
         return
+    blocks: Iterator[tuple[tuple[Any, ...], str]]
     if is_table(X):
         table = open_batches(X, subject, {})
         if not table.restartable:
@@ -317,7 +324,7 @@ def _restart(blocks: Any) -> Callable[[], Iterator[tuple[tuple[Any, ...], str]]]
 class _Encoded:
     """Blocks of encoded rows, with their targets and weights; each iteration is a new pass."""
 
-    def __init__(self, begin: Any, encode: Encoding, y: str | None = None, weight: str | None = None) -> None:
+    def __init__(self, begin: Any, encode: Any, y: str | None = None, weight: str | None = None) -> None:
         self.begin, self.encode, self.y, self.weight = begin, encode, y, weight
 
     def __iter__(self) -> Iterator[Any]:
@@ -326,7 +333,7 @@ class _Encoded:
             y, weight = (*beside, None, None)[:2]
             y = y if self.y is None else _take(rows, self.y, where)
             weight = weight if self.weight is None else _take(rows, self.weight, where)
-            encoded = self.encode(rows, lambda row, where=where: f"row {row} of {where}", start)
+            encoded = self.encode(rows, partial(_name_row, where), start)
             start += encoded.shape[0]
             yield (
                 (encoded,) if y is None and weight is None else (encoded, y) if weight is None else (encoded, y, weight)

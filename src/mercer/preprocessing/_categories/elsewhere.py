@@ -1,13 +1,13 @@
 """Rows outside of memory with their targets, read twice: the values and targets first, then sums by category."""
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer._base.opening import check_place
 from mercer._solver import Dense
-from mercer._source.table.distinct import find_all_distinct
 from mercer._source.table.encoded import read_with_targets
 from mercer._types import Array
 from mercer.errors import DataError
@@ -37,7 +37,7 @@ class BlockTargets:
         sums, targets = LevelCounts(), []
         for number, (rows, y, _) in enumerate(self._read()):
             columns = read_columns(self.encoder, rows, reset=number == 0)
-            yield Dense(lambda columns=columns: sums.add(find_all_distinct(columns, self.encoder._threads())))
+            yield Dense(partial(self.encoder._count_block, sums, columns))
             targets.append(np.asarray(y))
         return sums, _join(targets, type(self.encoder).__name__)
 
@@ -45,7 +45,7 @@ class BlockTargets:
         """Return the sum of ``function(rows, start)`` over all blocks, as a solver."""
         total, start = None, 0
         for rows, y, _ in self._read():
-            one = yield Dense(lambda rows=rows, start=start: function(rows, start))
+            one = yield Dense(partial(function, rows, start))
             total = one if total is None else total + one
             start += len(y)
         return total
@@ -80,8 +80,6 @@ class PartitionTargets:
 
     def gather(self) -> Generator[Any, Any, tuple[LevelCounts, Array]]:
         """Return the counts of all values, and the targets of all rows, as a solver."""
-        from functools import partial
-
         import dask
 
         from mercer._source.dask.frames import sum_partitions

@@ -165,8 +165,12 @@ class CategoryEncoder(BlockTransformer):
         sums = LevelCounts()
         for rows, _ in blocks:
             columns = read_columns(self, rows, reset=False)
-            yield Dense(lambda columns=columns: sums.add(find_all_distinct(columns, self._threads())))
+            yield Dense(partial(self._count_block, sums, columns))
         return sums.levels()
+
+    def _count_block(self, sums: LevelCounts, columns: list[Any]) -> None:
+        """Add the values of a block of rows."""
+        sums.add(find_all_distinct(columns, self._threads()))
 
     def _count_partitions(self, X: Any, y: Any) -> Generator[Any, Any, Levels]:
         from mercer._source.dask.frames import list_partitions, sum_partitions

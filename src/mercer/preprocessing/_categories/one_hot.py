@@ -156,7 +156,7 @@ class OneHotEncoder(GroupingEncoder):
             place = int(find_places(categories[index], given[index : index + 1])[0])
             if place < 0:
                 missing.append(f"Category: {index}, Feature: {value}")
-            elif rare[index] is not None and place in rare[index]:
+            elif (few := rare[index]) is not None and place in few:
                 raise DataError(f"Unable to drop category {value!r} from feature {index} because it is infrequent")
             dropped[index] = place
         if missing:

@@ -119,13 +119,13 @@ class TargetEncoder(CategoryEncoder):
     }
 
     @fitting
-    def fit(self, X: Any, y: Any) -> "TargetEncoder":
+    def fit(self, X: Any, y: Any) -> "TargetEncoder":  # type: ignore[override]
         """Learn the encodings of all rows; models must not be fitted to what they make of these same rows."""
-        self._learn(X, y, None)
+        self._learn_targets(X, y, None)
         return self
 
     @fitting
-    def fit_transform(self, X: Any, y: Any, **params: Any) -> Any:
+    def fit_transform(self, X: Any, y: Any, **params: Any) -> Any:  # type: ignore[override]
         """Learn the encodings, and encode each row by those of the folds that it is not in.
 
         Parameters
@@ -138,9 +138,9 @@ class TargetEncoder(CategoryEncoder):
         ndarray of shape (n_samples, n_features_out)
             The encoded rows; of rows outside of memory an object as ``transform`` returns it.
         """
-        return self._learn(X, y, params)
+        return self._learn_targets(X, y, params)
 
-    def _learn(self, X: Any, y: Any, params: dict[str, Any] | None) -> Any:
+    def _learn_targets(self, X: Any, y: Any, params: dict[str, Any] | None) -> Any:
         """Fit the encoder, and return the cross-fitted rows if `params` of a splitter are given."""
         if (place := place_of(X)) != "memory":
             return self._learn_elsewhere(X, y, place, params)
@@ -323,7 +323,8 @@ class TargetEncoder(CategoryEncoder):
         check_is_fitted(self, "n_features_in_")
         names = self._check_names(input_features)
         if self.target_type_ == "multiclass":
-            names = [f"{name}_{label}" for name in names for label in self.classes_]
+            classes: Any = self.classes_
+            names = [f"{name}_{label}" for name in names for label in classes]
         return np.asarray(names, dtype=object)
 
     def get_metadata_routing(self) -> Any:

@@ -64,7 +64,7 @@ class FunctionTransformer(Streamed, TheirFunctionTransformer):
         self : FunctionTransformer
             The fitted transformer.
         """
-        vars(self).pop("_table_output", None)
+        self.__dict__.pop("_table_output", None)
         place = place_of(X)
         if place == "memory":
             return super().fit(X, y)

@@ -65,7 +65,7 @@ class PolynomialFeatures(Streamed, TheirPolynomialFeatures):
         self : PolynomialFeatures
             The fitted transformer.
         """
-        vars(self).pop("_table_output", None)
+        self.__dict__.pop("_table_output", None)
         place = place_of(X)
         if place == "memory":
             return super().fit(X, y)

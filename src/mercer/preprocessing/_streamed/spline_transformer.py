@@ -80,11 +80,11 @@ class SplineTransformer(Streamed, TheirSplineTransformer):
         self : SplineTransformer
             The fitted transformer.
         """
-        vars(self).pop("_table_output", None)
+        self.__dict__.pop("_table_output", None)
         place = place_of(X)
         if place == "memory":
             return super().fit(X, y, sample_weight)
-        given = self.knots
+        given: Any = self.get_params()["knots"]
         try:
             if isinstance(given, str):
                 self.knots = self._find_knots(X, y)
