@@ -187,6 +187,8 @@ def _study_rows(given: dict[str, str], spent: float, rows: Any, options: Options
         keep_leaks=options.keep_leaks,
     )
     notices = [*notices, *name_follow_up(rows, roles)]
+    if options.holdout is not None:
+        _check_holdout(options, target)
     spent, budget = spent + monotonic() - began, options.budget
     settled = _settle_costs(options, rows, roles)
     if budget is not None:
@@ -195,8 +197,36 @@ def _study_rows(given: dict[str, str], spent: float, rows: Any, options: Options
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.01, budget, forecast=forecast_study(rows.frame, roles, options)))
     done = study(rows, roles, settled, watch=watch, notices=notices)
+    if options.holdout is not None and done.model is not None:
+        done = replace(done, record=_score_holdout(done, options))
     origin = replace(done.record.origin, budget=budget, seconds=done.record.origin.seconds + spent)
     return replace(done, record=replace(done.record, origin=origin))
+
+
+def _check_holdout(options: Options, target: str | None) -> None:
+    """Raise before the study begins if the table of ``--holdout`` cannot be read or lacks the target."""
+    from mercer._source.table import Stream
+
+    if target is None:
+        raise DataError("--holdout needs a target, whose values are compared with the predictions. Give --target NAME.")
+    stream = Stream.open(options.holdout, **_read_holdout(options))
+    if target not in stream.names:
+        raise DataError(f"{stream.place.name}: there is no column `{target}`, which --holdout needs. Add it.")
+
+
+def _read_holdout(options: Options) -> dict[str, Any]:
+    """Return how the table of ``--holdout`` is read: as the table of the study, but all columns."""
+    return {name: getattr(options, name) for name in _READING if name not in ("columns", "max_unpacked")}
+
+
+def _score_holdout(done: Any, options: Options) -> Any:
+    """Return the record of a study with the score of its model on the table of ``--holdout``."""
+    from mercer.app.deploy.watching import score_apart
+    from mercer.app.study.answer import compare_holdout
+
+    found = score_apart(done.model, done.record, options.holdout, **_read_holdout(options))
+    record = replace(done.record, holdout=found)
+    return replace(record, findings=[compare_holdout(record), *record.findings])
 
 
 def _list_given_roles(options: Options) -> dict[str, str]:

@@ -175,6 +175,12 @@ class Options:
     keep_leaks: bool = _option(
         FLAG, "columns", "use columns that predict the target almost perfectly on their own", default=False
     )
+    holdout: str | None = _option(
+        TEXT,
+        "study",
+        "a table of further rows with the target, which the study does not see: the finished model is scored on it",
+        metavar="FILE",
+    )
     budget: float | None = _option(
         DURATION,
         "study",

@@ -344,3 +344,23 @@ def test_a_study_gives_its_model_as_a_pipeline_of_scikit_learn():
     assert pipeline.predict(rows).tolist() == found.model.predict(rows).tolist()
     with pytest.raises(DataError, match="to_sklearn: the study has no model"):
         replace(found, model=None).to_sklearn()
+
+
+def test_the_finished_model_is_scored_on_the_rows_of_a_holdout_file(tmp_path):
+    rows = _flowers(300)
+    rows.iloc[200:].to_csv(tmp_path / "later.csv", index=False)
+    options = {"quick": True, "candidates": ["naive Bayes"], "folds": 3, "inner": 2}
+    found = mercer.run(rows.iloc[:200], "target", holdout=str(tmp_path / "later.csv"), **options)
+    held = found.record.holdout
+    later = rows.iloc[200:]
+    assert held.score == pytest.approx(balanced_accuracy_score(later["target"], found.model.predict(later)))
+    assert (held.table, held.n_rows) == ("later.csv", 100)
+    assert held.low < held.score < held.high
+    assert found.record.findings[0].startswith("On 100 rows of later.csv, which the study has not seen, the balanced")
+    # Rows whose target is turned around are not predicted as the study claims.
+    later.assign(target=np.where(later["target"] == "yes", "no", "yes")).to_csv(tmp_path / "later.csv", index=False)
+    turned = mercer.run(rows.iloc[:200], "target", holdout=str(tmp_path / "later.csv"), **options)
+    assert turned.record.findings[0].endswith(": worse than chance explains.")
+    later.drop(columns="target").to_csv(tmp_path / "later.csv", index=False)
+    with pytest.raises(DataError, match="there is no column `target`"):
+        mercer.run(rows.iloc[:200], "target", holdout=str(tmp_path / "later.csv"), **options)

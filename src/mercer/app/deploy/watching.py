@@ -4,17 +4,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from mercer._source.table import Stream
+from mercer._source.table.table import quote
 from mercer.app.deploy.drift import Drift, compare_rows
 from mercer.app.schema import Schema, open_rows, predict_columns
 from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.measures import measure_predictions
-from mercer.app.study.record import Record
+from mercer.app.study.record import HoldOut, Record
 from mercer.errors import DataError
 
 # New rows whose score is measured.
 _MOST_ROWS = 200_000
+# With fewer rows a score is not measured.
+_FEWEST_ROWS = 10
 
 
 def watch_rows(model: Any, schema: Schema, record: Record, table: Any, level: float, **reading: Any) -> Drift:
@@ -50,38 +54,42 @@ def _read_rows(stream: Stream) -> Any:
     return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 
+def score_apart(model: Any, record: Record, table: Any, **reading: Any) -> HoldOut:
+    """Return the score of the model of a study on a table that the study has not seen.
+
+    Raises
+    ------
+    DataError
+        If the table lacks the target or a column, or has too few rows with a known target.
+    """
+    assert record.question.target is not None
+    stream = open_rows(table, Schema.of(model, "the study"), [record.question.target], **reading)
+    frame = _read_rows(stream)
+    measured = _measure_score(model, Schema.of(model, "the study"), record, frame)
+    if measured is None:
+        raise DataError(
+            f"{stream.place.name}: --holdout needs at least {_FEWEST_ROWS} rows with a known "
+            f"{quote(record.question.target)}, of two classes or more. Give another table."
+        )
+    score, error, n_rows = measured
+    half = float(norm.ppf((1 + record.sureness.level) / 2)) * error if record.sureness is not None else 0.0
+    return HoldOut(stream.place.name, n_rows, score, score - half, score + half)
+
+
 def _add_score(drift: Drift, model: Any, schema: Schema, record: Record, frame: Any) -> Drift:
     """Return the comparison with the score of the model on the new rows, whose target is known."""
-    from mercer._source.table.column_type import spell_categories
-
     question, sureness = record.question, record.sureness
-    assert question.target is not None
-    rows = frame[frame[question.target].notna()]
-    if sureness is None or len(rows) < 10:
+    measured = _measure_score(model, schema, record, frame)
+    if sureness is None or measured is None:
         return drift
-    columns = predict_columns(model, rows[list(schema.kinds)])
-    if question.task == "classification":
-        true = np.asarray(spell_categories(rows[question.target]), dtype=str)
-        prefix = "probability of "
-        names = [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
-        shares = np.column_stack([columns[prefix + name] for name in names]) if names else None
-        kept = np.isin(true, names)
-        if shares is None or len(np.unique(true[kept])) < 2:
-            return drift
-        places = np.searchsorted(names, true[kept])
-        answers = np.searchsorted(names, np.asarray(columns["prediction"], dtype=str)[kept])
-        score, error = measure_predictions(question.metric, places, shares[kept], answers)
-    else:
-        true = rows[question.target].to_numpy(dtype=float)
-        values = np.asarray(columns["prediction"], dtype=float)
-        score, error = measure_predictions(question.metric, true, values, values)
+    score, error, n_rows = measured
     fallen = (sureness.low - score if question.greater_is_better else score - sureness.high) > 1.96 * error
     words = f"{question.metric} on the new rows is {spell_amount(score)}; the study said "
     words += f"{spell_amount(sureness.score)} ({spell_range(sureness.low, sureness.high)})."
     lower = score < sureness.low if question.greater_is_better else score > sureness.high
     verdict = "That is worse than chance explains." if fallen else "The score holds."
     if lower and not fallen:
-        verdict = f"That is worse, but {len(rows)} rows are too few to tell it from chance."
+        verdict = f"That is worse, but {n_rows} rows are too few to tell it from chance."
     return replace(
         drift,
         changed=drift.changed or fallen,
@@ -89,3 +97,29 @@ def _add_score(drift: Drift, model: Any, schema: Schema, record: Record, frame: 
         score_expected=[sureness.score, sureness.low, sureness.high],
         sentences=[*drift.sentences, f"{words[0].upper()}{words[1:]} {verdict}"],
     )
+
+
+def _measure_score(model: Any, schema: Schema, record: Record, frame: Any) -> tuple[float, float, int] | None:
+    """Return the score on rows with a known target, its standard error and their number; None if they are too few."""
+    from mercer._source.table.column_type import spell_categories
+
+    question = record.question
+    assert question.target is not None
+    rows = frame[frame[question.target].notna()] if len(frame) else frame
+    if len(rows) < _FEWEST_ROWS:
+        return None
+    columns = predict_columns(model, rows[list(schema.kinds)])
+    if question.task != "classification":
+        true = rows[question.target].to_numpy(dtype=float)
+        values = np.asarray(columns["prediction"], dtype=float)
+        return (*measure_predictions(question.metric, true, values, values), len(rows))
+    true = np.asarray(spell_categories(rows[question.target]), dtype=str)
+    prefix = "probability of "
+    names = [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
+    shares = np.column_stack([columns[prefix + name] for name in names]) if names else None
+    kept = np.isin(true, names)
+    if shares is None or len(np.unique(true[kept])) < 2:
+        return None
+    places = np.searchsorted(names, true[kept])
+    answers = np.searchsorted(names, np.asarray(columns["prediction"], dtype=str)[kept])
+    return (*measure_predictions(question.metric, places, shares[kept], answers), int(kept.sum()))

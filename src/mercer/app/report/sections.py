@@ -73,6 +73,12 @@ def _show_score(record: Record) -> Iterator[Section]:
             f"This holds for {other.assumed}. The same model, fitted anew for each division, has a score of {score} on "
             f"{other.rows} ({low} to {high}). Give {other.option} for a study of these."
         )
+    if record.holdout is not None:
+        found = record.holdout
+        score, low, high = (format_number(value) for value in (found.score, found.low, found.high))
+        text.append(
+            f"On {found.n_rows} rows of {found.table}, which the study has not seen: {score} ({low} to {high})."
+        )
     if sureness.floor_text:
         text.append(sureness.floor_text)
     tables = [make_metric_table(record)]

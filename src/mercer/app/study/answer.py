@@ -275,3 +275,17 @@ def _doubt_perfection(record: Record) -> list[str]:
 def _say_next(record: Record) -> list[str]:
     """Return whether more rows would help."""
     return [] if record.learning is None else [record.learning.text]
+
+
+def compare_holdout(record: Record) -> str:
+    """Return in a sentence how the model does on the rows of ``--holdout``, beside what the study claims."""
+    found, sure = record.holdout, record.sureness
+    assert found is not None
+    words = f"On {found.n_rows} rows of {found.table}, which the study has not seen, the {record.question.metric} is "
+    words += f"{spell_amount(found.score)} ({spell_range(found.low, found.high)})"
+    if sure is None:
+        return f"{words}."
+    apart = found.high < sure.low or found.low > sure.high
+    better = (found.score > sure.score) == record.question.greater_is_better
+    verdict = f"{'better' if better else 'worse'} than chance explains" if apart else "as the study claims"
+    return f"{words}: {verdict}."

@@ -205,6 +205,17 @@ class OtherQuestion:
 
 
 @dataclass(frozen=True)
+class HoldOut:
+    """The score of the model on a table that the study has not seen."""
+
+    table: str
+    n_rows: int
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Reference:
     """A sample of the training rows, with which new rows are compared."""
 
@@ -377,6 +388,7 @@ class Record:
     conformal: Conformal | None = None
     reference: Reference | None = None
     other: OtherQuestion | None = None
+    holdout: HoldOut | None = None
     format: int = 1
 
 
