@@ -117,6 +117,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.linear_model.tests.test_omp \
 	sklearn.linear_model.tests.test_quantile \
 	sklearn.linear_model.tests.test_ransac \
+	sklearn.linear_model.tests.test_theil_sen \
 	sklearn.linear_model.tests.test_sgd \
 	sklearn.linear_model.tests.test_perceptron \
 	sklearn.ensemble.tests.test_weight_boosting \

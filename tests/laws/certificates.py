@@ -10,6 +10,7 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import betaln, digamma, gammaln, logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
+from mercer.linear_model._spatial_median import _draw_sets
 from tests.laws.proofs.chain_ascent import chain_ascent
 from tests.laws.proofs.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.proofs.margin_gaps import (
@@ -898,6 +899,16 @@ def label_change(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.abs(model.alpha * (W / sums / sums[:, None]) @ F + (1 - model.alpha) * given - F).sum())
 
 
+def median_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The mean of the directions from the coefficients to those of every set of rows, drawn again from the seed."""
+    random = np.random.default_rng(np.random.SeedSequence(model.random_state))
+    A = np.column_stack([np.ones(len(X)), X])
+    sets = _draw_sets(random, len(X), A.shape[1], model.n_subpopulation_)
+    planes = np.array([np.linalg.lstsq(A[one], y[one], rcond=None)[0] for one in sets])
+    gaps = planes - np.append(model.intercept_, model.coef_)
+    return float(np.linalg.norm((gaps / np.linalg.norm(gaps, axis=1)[:, None]).mean(axis=0)))
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "CalibratedClassifierCV"): calibration_slope,
     ("residual", "CalibratedClassifierCV"): calibration_blocks,
@@ -983,6 +994,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "PoissonRegressor"): deviance_gap,
     ("duality gap", "TweedieRegressor"): deviance_gap,
     ("KKT residual", "TweedieRegressor"): deviance_slope,
+    ("gradient norm", "TheilSenRegressor"): median_slope,
     ("duality gap", "HuberRegressor"): huber_gap,
     ("duality gap", "LogisticRegression"): logistic_gap,
     ("duality gap", "QuantileRegressor"): quantile_gap,

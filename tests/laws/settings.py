@@ -218,6 +218,7 @@ SETTINGS = {
     "KernelLogisticRegression": [{}, {"solver": "lbfgs", "tol": 1e-6}],
     "Nystroem": [{"n_components": 20, "gamma": 0.01}],
     "RBFSampler": [{"n_components": 20}, {"n_components": 20, "gamma": "scale", "kernel": "laplacian"}],
+    "TheilSenRegressor": [{"max_subpopulation": 400}],
     "AffinityPropagation": [{"preference": -400.0}],
     "FeatureAgglomeration": [{"pooling_func": None}],
     "SpectralCoclustering": [{"n_init": 2}],

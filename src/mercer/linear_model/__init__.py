@@ -43,6 +43,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_quantile": ("QuantileRegressor",),
         "_stochastic.perceptron": ("Perceptron",),
         "_stochastic.sgd": ("SGDClassifier", "SGDRegressor"),
+        "_spatial_median": ("TheilSenRegressor",),
         "_tweedie": ("GammaRegressor", "PoissonRegressor", "TweedieRegressor"),
     },
     scikit="sklearn.linear_model",
