@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         outcome = _OUTCOMES.get(status, f"status {status}")
         fits[name] = {"outcome": outcome, "seconds": round(time.perf_counter() - begun, 1)}
         print(f"{name}: {outcome} with {_THREADS} threads and 1", flush=True)
-    if options.store is not None:
-        write_whole(options.store, json.dumps(_describe(options, fits), indent=1) + "\n")
+        if options.store is not None:
+            write_whole(options.store, json.dumps(_describe(options, fits), indent=1) + "\n")
     return 0 if all(fit["outcome"] == "same bits" for fit in fits.values()) else 1
 
 
