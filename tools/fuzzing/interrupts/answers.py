@@ -16,7 +16,7 @@ from tests.laws.subjects import Subject, digest, fitted, outputs
 from tools.fuzzing.interrupts.traces import find_traces, note_surroundings
 
 # Rows that a model answers about: most methods then take some milliseconds.
-_ROWS = 3_000
+_ROWS = 1_000
 _COLUMNS = 5
 # Interrupts come until this many times the length of undisturbed work: some must be done before.
 _LATEST = 1.1

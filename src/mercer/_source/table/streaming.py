@@ -247,7 +247,7 @@ class Stream:
             files = list_parquet_files(self.place) if self.kind == "folder" else [self.place.origin]
             for file_path in files:
                 file = parquet.ParquetFile(file_path)
-                one = replace(self.place, path=file_path) if self.kind == "folder" else self.place
+                one = replace(self.place, path=Path(str(file_path))) if self.kind == "folder" else self.place
                 rows = choose_batch_rows(one, file, self.rows)
                 for batch in file.iter_batches(rows, columns=None if self.renamed else self.columns):
                     yield validate_table(one, pyarrow.table(batch))
