@@ -209,7 +209,7 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",
     }
-    _depends_on_units = ("columns",)
+    _depends_on_units: ClassVar[tuple[str, ...]] = ("columns",)
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":
