@@ -65,15 +65,16 @@ class OnDevice:
     kernel: Kernel
 
     def answer(self, source: Source) -> tuple[Array, DeviceEquations]:
-        place, n = cast(DeviceSource, source).placement, source.n_rows
+        given = cast(DeviceSource, source)
+        place, n = given.placement, given.n_rows
         check_device_room(
-            self.subject, source.X, 2.0 * n * n, f"the {n} x {n} kernels and their factor", f"Try to {_CURE}."
+            self.subject, given.X, 2.0 * n * n, f"the {n} x {n} kernels and their factor", f"Try to {_CURE}."
         )
-        y = to_numpy(source.y).astype(np.float64)
-        roots = np.sqrt(to_numpy(source.weight).astype(np.float64)) if source.has_weight else np.ones(n)
-        rows = place.xp.astype(source.whole(), place.wide)
+        y = to_numpy(given.y).astype(np.float64)
+        roots = np.sqrt(to_numpy(given.weight).astype(np.float64)) if given.has_weight else np.ones(n)
+        rows = place.xp.astype(given.whole(), place.wide)
         right = roots[:, None] * (y if y.ndim == 2 else y[:, None])
-        return to_numpy(source.X), DeviceEquations(self.kernel, place.xp, rows, roots, right)
+        return to_numpy(given.X), DeviceEquations(self.kernel, place.xp, rows, roots, right)
 
 
 def _select_parts(block: Block) -> tuple[Array, ...]:

@@ -117,7 +117,10 @@ def _predict_frame(
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
     rows = _take_columns(frame, names)
     predicted = predict_columns(model, rows, rule)
-    for name, values in (predicted if widening is None else widen(predicted, *widening, rows)).items():
+    if widening is not None:
+        record, level = widening
+        predicted = widen(predicted, record, level, rows)
+    for name, values in predicted.items():
         columns[name] = make_arrow(values.astype(str) if values.dtype == object else values)
     return make_arrow_table(columns), count_new_categories(model, rows)
 

@@ -245,7 +245,8 @@ class CountVectorizer(Vectorizer):
 
         used = self._count(raw_documents, receive)
         if again:
-            sums.add_sums(seen["_seen_terms"], *seen["_seen_counts"], seen["n_samples_seen_"])
+            documents, occurrences = seen["_seen_counts"]
+            sums.add_sums(seen["_seen_terms"], documents, occurrences, seen["n_samples_seen_"])
         if fixed is None:
             vocabulary, places = self._choose_terms(sums)
             columns = np.full(len(sums.terms), -1)

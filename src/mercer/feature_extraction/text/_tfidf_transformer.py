@@ -109,12 +109,12 @@ class TfidfTransformer(
         else:
             held = np.bincount(rows.indices, minlength=rows.shape[1])
         seen = vars(self)
-        self._set_counts(seen.get("_documents", 0) + held, seen.get("n_samples_seen_", 0) + rows.shape[0], kind)
+        self._set_counts(seen.get("_held", 0) + held, seen.get("n_samples_seen_", 0) + rows.shape[0], kind)
         return self
 
     def _set_counts(self, documents: Array, n_rows: int, kind: Any) -> None:
         """Store how many of `n_rows` texts hold each term, and the weights that follow."""
-        self._documents, self.n_samples_seen_ = documents, n_rows
+        self._held, self.n_samples_seen_ = documents, n_rows
         if self.use_idf:
             held = documents.astype(kind) + np.asarray(self.smooth_idf, kind)
             self.idf_ = np.log(np.asarray(n_rows + int(self.smooth_idf), kind) / held) + np.asarray(1, kind)
