@@ -77,7 +77,7 @@ class TfidfTransformer(
         -------
         self
         """
-        for name in ("_documents", "n_samples_seen_", "idf_"):
+        for name in ("_held", "n_samples_seen_", "idf_"):
             vars(self).pop(name, None)
         return self._learn(X, True)
 
@@ -95,7 +95,7 @@ class TfidfTransformer(
         -------
         self
         """
-        return self._learn(X, "_documents" not in vars(self))
+        return self._learn(X, "_held" not in vars(self))
 
     def _learn(self, X: Any, reset: bool) -> "TfidfTransformer":
         """Add rows to the numbers of texts."""
