@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import inspect
+import re
 import warnings
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -40,7 +41,9 @@ class Subject:
         return self.estimator.__name__
 
     def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.settings.items())})"
+        told = f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.settings.items())})"
+        # Functions are named without their address, which differs from process to process.
+        return re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", told)
 
     def make(self, **changes: Any) -> Any:
         """A new estimator, with a fixed seed where it takes one."""
