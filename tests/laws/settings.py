@@ -349,6 +349,7 @@ SETTINGS = {
         {"loss": "log_loss", "penalty": "l1", "alpha": 0.01, "learning_rate": "invscaling", "eta0": 0.1},
         {"average": True, "shuffle": False},
     ],
+    "SGDOneClassSVM": [{}, {"nu": 0.2, "learning_rate": "invscaling", "eta0": 0.1, "average": True}],
     "SGDRegressor": [
         {},
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},

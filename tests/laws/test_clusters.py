@@ -24,7 +24,15 @@ FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 ROWS = rows_per_block(5)
 N = 2 * ROWS + 1000
 # What takes rows in an order of its own takes them as from a stream: block by block.
-BY_BLOCKS = {"MLPClassifier", "MLPRegressor", "MiniBatchKMeans", "Perceptron", "SGDClassifier", "SGDRegressor"}
+BY_BLOCKS = {
+    "MLPClassifier",
+    "MLPRegressor",
+    "MiniBatchKMeans",
+    "Perceptron",
+    "SGDClassifier",
+    "SGDOneClassSVM",
+    "SGDRegressor",
+}
 # Networks of other shapes shuffle within blocks too.
 BY_BLOCKS |= {"Autoencoder", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"}
 # Labels are kept of rows at hand alone.

@@ -47,6 +47,7 @@ from mercer.linear_model._logistic.logistic import LogisticRegression as Logisti
 from mercer.linear_model._logistic.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
 from mercer.linear_model._quantile import QuantileRegressor as QuantileRegressor
 from mercer.linear_model._spatial_median import TheilSenRegressor as TheilSenRegressor
+from mercer.linear_model._stochastic.one_class import SGDOneClassSVM as SGDOneClassSVM
 from mercer.linear_model._stochastic.perceptron import Perceptron as Perceptron
 from mercer.linear_model._stochastic.sgd import SGDClassifier as SGDClassifier
 from mercer.linear_model._stochastic.sgd import SGDRegressor as SGDRegressor
@@ -55,5 +56,4 @@ from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
 from sklearn.linear_model import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressiveRegressor
-from sklearn.linear_model import SGDOneClassSVM as SGDOneClassSVM
 from sklearn.linear_model import ridge_regression as ridge_regression

@@ -76,7 +76,7 @@ def visit_plainly(X, y, weight, order, loss, shape, schedule, rate, power, origi
 def call(stochastic, X, y, weight, order, loss, shape, schedule, rate, power, origin, l1, l2, average, batch):
     d = X.shape[1]
     v, owed, lag = numpy.zeros(d), numpy.zeros(d if l1 else 0), numpy.zeros(d if average else 0)
-    method = stochastic.Method(loss, shape, 0.0, schedule, power, origin, True, l1, l2, float(average))
+    method = stochastic.Method(loss, shape, 0.0, schedule, power, origin, True, l1, l2, float(average), 0.0)
     score, visits = stochastic.Score(v, owed, lag, rate, -1.0), stochastic.Visits(y, weight, order, order, 3)
     for begin in range(0, len(order), 2 * batch):
         bounds = (begin, min(begin + 2 * batch, len(order)))
@@ -149,7 +149,7 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
     X, y, _, order = rows()
     numbers, nothing, ones = numpy.where(y > 0, 2.0, 0.0), numpy.zeros(0), numpy.ones(30)
     found = []
-    method = stochastic.Method(HINGE, 1.0, 0.0, CONSTANT, 0.5, 0.0, True, 0.0, 0.0, 0.0)
+    method = stochastic.Method(HINGE, 1.0, 0.0, CONSTANT, 0.5, 0.0, True, 0.0, 0.0, 0.0, 0.0)
     for targets, positive, weight in ((numbers, 2.0, nothing), (y, -1.0, ones)):
         v = numpy.zeros(11)
         score = stochastic.Score(v, nothing, nothing, 0.1, positive)
@@ -163,7 +163,7 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_at_zero_coefficients_the_loss_is_that_at_a_score_of_zero_to_the_bit(stochastic, loss):
     X, y, weight, order = rows()
-    method = stochastic.Method(loss, 0.3, 0.0, CONSTANT, 0.4, 7.0, False, 0.0, 0.0, 0)
+    method = stochastic.Method(loss, 0.3, 0.0, CONSTANT, 0.4, 7.0, False, 0.0, 0.0, 0.0, 0.0)
     none = numpy.empty(0)
     score = stochastic.Score(numpy.zeros(X.shape[1]), none, none, 0.0, -1.0)
     visits = stochastic.Visits(y, weight, order, order, 4)

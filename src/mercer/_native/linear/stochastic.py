@@ -26,7 +26,7 @@ _LEAST_SCALE = cython.declare(cython.double, 1e-6)
 
 @cython.cclass
 class Method:
-    """The loss, the schedule of learning rates and the penalties l1 |w| + l2 |w|^2 / 2.
+    """The loss, the schedule of learning rates and the penalties l1 |w| + l2 |w|^2 / 2 + tilt b, with b the intercept.
 
     `other` is the target of rows of other classes than a score's: 0 for losses of labels, -1 for those of numbers.
     `power` is the exponent of inverse scaling, `origin` the step that "optimal" starts from, `average` the step from
@@ -35,12 +35,12 @@ class Method:
 
     cython.declare(loss=cython.int, schedule=cython.int, shape=cython.double, power=cython.double, origin=cython.double)
     cython.declare(fit_intercept=cython.bint, l1=cython.double, l2=cython.double, average=cython.double)
-    cython.declare(other=cython.double)
+    cython.declare(other=cython.double, tilt=cython.double)
 
-    def __init__(self, loss, shape, other, schedule, power, origin, fit_intercept, l1, l2, average):
+    def __init__(self, loss, shape, other, schedule, power, origin, fit_intercept, l1, l2, average, tilt):
         self.loss, self.shape, self.other, self.schedule = loss, shape, other, schedule
         self.power, self.origin, self.fit_intercept = power, origin, fit_intercept
-        self.l1, self.l2, self.average = l1, l2, average
+        self.l1, self.l2, self.average, self.tilt = l1, l2, average, tilt
 
 
 @cython.cclass
@@ -178,9 +178,9 @@ def meet_row(
 @cython.nogil
 @cython.exceptval(check=False)
 def finish_step(method: Method, score: Score, total: cython.double, rate: cython.double) -> cython.void:
-    """Move the intercept by `total`, take the point into the average, and let the step's l1 penalty fall due."""
+    """Move the intercept by `total` and its tilt, average, and let the l1 penalty of the step fall due."""
     if method.fit_intercept:
-        score.intercept += total
+        score.intercept += total - rate * method.tilt
     if 0.0 < method.average <= score.step:
         score.mass += score.scale
         score.average_intercept += (score.intercept - score.average_intercept) / (score.step - method.average + 1.0)
@@ -320,7 +320,7 @@ def draw_order(
 @cython.nogil
 @cython.exceptval(check=False)
 def close_epoch(method: Method, score: Score) -> cython.double:
-    """Apply the l1 penalty that is due, multiply the scale in, and return the penalty of the coefficients."""
+    """Apply the l1 penalty that is due, multiply the scale in, and return the penalty of the parameters."""
     cython.declare(j=cython.Py_ssize_t, squares=cython.double, sizes=cython.double)
     squares = sizes = 0.0
     for j in range(score.owed.shape[0]):
@@ -333,7 +333,7 @@ def close_epoch(method: Method, score: Score) -> cython.double:
         score.owed[j] = score.scale * score.owed[j]
     score.due = score.scale * score.due
     score.scale = 1.0
-    return method.l1 * sizes + 0.5 * method.l2 * squares
+    return method.l1 * sizes + 0.5 * method.l2 * squares + method.tilt * score.intercept
 
 
 @cython.cfunc

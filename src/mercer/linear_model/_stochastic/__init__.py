@@ -1,1 +1,1 @@
-"""Estimators that learn row by row: SGDClassifier, SGDRegressor and Perceptron."""
+"""Estimators that learn row by row: SGDClassifier, SGDRegressor, SGDOneClassSVM and Perceptron."""

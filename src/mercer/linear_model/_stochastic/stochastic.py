@@ -183,7 +183,7 @@ class StochasticModel(LimitedEstimator):
         partner = "hinge" if hasattr(self, "class_weight") else "epsilon_insensitive"
         if by_batches and self.early_stopping:
             wrong = "early_stopping should be False with partial_fit, which sees a batch once; got True"
-        elif self.learning_rate == "optimal" and self.alpha == 0:
+        elif self.learning_rate == "optimal" and self._strength() == 0:
             wrong = "alpha must be > 0 since learning_rate is 'optimal', whose rates are 1 / (alpha t); got 0"
         elif aggressive and self.loss != partner:
             wrong = f"learning_rate={self.learning_rate!r} only works with loss={partner!r}; got {self.loss!r}"
@@ -204,7 +204,7 @@ class StochasticModel(LimitedEstimator):
     def _descent(self, labels: bool, source: Source) -> Descent:
         """Return the steps that the parameters ask for, on these rows."""
         ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(str(self.penalty), 0.0)
-        strength = 0.0 if self.penalty is None else float(self.alpha)
+        strength = 0.0 if self.penalty is None else self._strength()
         optimal = self.learning_rate == "optimal"
         training = judge = None
         if self.early_stopping:
@@ -218,10 +218,10 @@ class StochasticModel(LimitedEstimator):
             l2=strength * (1.0 - ratio),
             fit_intercept=self.fit_intercept,
             schedule=_SCHEDULES[self.learning_rate],
-            rate=float(self.alpha if optimal else self.eta0),
+            rate=self._strength() if optimal else float(self.eta0),
             power=float(self.power_t),
             # Bottou's rule: the first rate is the typical size of a coefficient, alpha^(-1/4).
-            origin=float(self.alpha) ** -0.75 if optimal else 0.0,
+            origin=self._strength() ** -0.75 if optimal else 0.0,
             adaptive=self.learning_rate == "adaptive",
             average=self._averaging(),
             batch_size=int(self.batch_size),
@@ -231,6 +231,10 @@ class StochasticModel(LimitedEstimator):
             judge=judge,
             training=training,
         )
+
+    def _strength(self) -> float:
+        """Return the strength of the penalty, which also scales the rates of the schedule "optimal"."""
+        return float(self.alpha)
 
     def _averaging(self) -> int:
         """Return the step from which parameters are averaged; 0 for never. True counts as 1."""

@@ -125,6 +125,8 @@ class Descent:
         Gives a validation score for each score's parameters, which the stopping rule then looks at.
     training : array or None
         The numbers of the rows to learn from; None for all.
+    tilt : float
+        Slope of the objective in the intercept, besides that of the losses.
     """
 
     loss: Loss
@@ -144,6 +146,7 @@ class Descent:
     n_iter_no_change: int
     judge: Any = None
     training: Array = None
+    tilt: float = 0.0
 
     @property
     def slope_is_bounded(self) -> bool:
@@ -155,12 +158,12 @@ class Descent:
         # A loss of labels has the targets 0 and 1; one of numbers is given -1 and 1 by classifiers.
         loss = (self.loss.native, self.loss.shape, 0.0 if self.loss.target == "labels" else -1.0)
         rates = (self.schedule, self.power, self.origin)
-        return stochastic.Method(*loss, *rates, self.fit_intercept, self.l1, self.l2, float(self.average))
+        return stochastic.Method(*loss, *rates, self.fit_intercept, self.l1, self.l2, float(self.average), self.tilt)
 
-    def penalties(self, coef: Array) -> Array:
-        """Return the penalty of each score's coefficients."""
+    def penalties(self, coef: Array, intercept: Array) -> Array:
+        """Return the penalty of each score's parameters."""
         with np.errstate(all="ignore"):
-            smooth = 0.5 * self.l2 * np.square(coef).sum(axis=1)
+            smooth = 0.5 * self.l2 * np.square(coef).sum(axis=1) + self.tilt * intercept
             return self.l1 * np.abs(coef).sum(axis=1) + smooth if self.l1 > 0 else smooth
 
 
@@ -201,7 +204,7 @@ def _update_rules(
     active = before.active
     # The losses were met on the way, at parameters that changed; the penalty is that of the last ones. An exact
     # objective would take another pass.
-    objective = sums.loss + descent.penalties(state.coef)
+    objective = sums.loss + descent.penalties(state.coef, state.intercept)
     all_active = bool(active.all())
     objective = objective if all_active else np.where(active, objective, before.last)
     watched = objective if score is None else -score
