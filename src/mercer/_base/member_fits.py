@@ -1,5 +1,6 @@
 """Fits of the members of an estimator that wraps others: as many at a time as there are threads, each one a step."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,16 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.array import ArraySource
+from mercer._source.calls import check_dropped
 from mercer._source.threads import run_numbered
 
 NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
+
+# Seconds of fits after which a batch of members ends: much longer than starting the thread of a batch takes, 0.1 ms,
+# and short enough for progress, and for what Ctrl-C drops.
+_BATCH_SECONDS = 0.02
+# Members that take less are fitted one after the other: handing them out between threads takes as long.
+_SHORT_SECONDS = 2e-3
 
 
 @plain
@@ -53,18 +61,37 @@ class GivenTask(GivenRows):
         return super().fingerprint() | {"y": joblib.hash(self.targets), "others": joblib.hash(self.others)}
 
 
-def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
-    """Return a call that fits `size` members, from index `first` on, in parallel."""
+def fit_batch(fit: Callable[[int], Any], first: int, n_members: int, threads: int) -> Callable[[], list[Any]]:
+    """Return a call that fits members from index `first` on, as many at a time as there are threads.
 
-    def fit_all() -> list[Any]:
-        if size == 1:
-            # A single member may use all threads itself.
-            return [fit(first)]
+    It ends after the first ones with which it has taken `_BATCH_SECONDS`, so that short fits share the start of one
+    thread. Neither changes a member.
+    """
+
+    def fit_some() -> list[Any]:
         members: list[Any] = []
-        run_numbered(lambda offset: fit(first + offset), size, size, members.append)
-        return members
+        begun, size = time.perf_counter(), threads
+        while True:
+            size = min(size, n_members - first - len(members))
+            members += _fit_together(fit, first + len(members), size)
+            seconds = time.perf_counter() - begun
+            if first + len(members) >= n_members or seconds > _BATCH_SECONDS:
+                return members
+            if seconds < _SHORT_SECONDS * len(members):
+                size = 1
+            check_dropped()
 
-    return fit_all
+    return fit_some
+
+
+def _fit_together(fit: Callable[[int], Any], first: int, size: int) -> list[Any]:
+    """Return `size` members, from index `first` on, fitted in parallel."""
+    if size == 1:
+        # A single member may use all threads itself.
+        return [fit(first)]
+    members: list[Any] = []
+    run_numbered(lambda offset: fit(first + offset), size, size, members.append)
+    return members
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +110,8 @@ class MemberFits:
         """Fit the members that `state` does not have yet."""
         state = BagState(()) if state is None else state
         while len(state.members) < self.n_members:
-            first = len(state.members)
-            size = min(self.threads, self.n_members - first)
-            for member in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
+            batch = fit_batch(self.fit, len(state.members), self.n_members, self.threads)
+            for member in (yield Dense(batch, heavy=True)):
                 state = BagState((*state.members, member))
                 yield Step(float(len(state.members)), state, self.certify(state))
         return Solution(state, True, self.certify(state))
@@ -96,8 +122,7 @@ def fit_at_once(fit: Callable[[int], Any], n_members: int, threads: int, state: 
     if state is None:
         fitted: list[Any] = []
         while len(fitted) < n_members:
-            size = min(threads, n_members - len(fitted))
-            fitted += yield Dense(fit_in_parallel(fit, len(fitted), size), heavy=True)
+            fitted += yield Dense(fit_batch(fit, len(fitted), n_members, threads), heavy=True)
         state = BagState(tuple(fitted))
         yield Step(float(n_members), state, NO_BOUND)
     return Solution(state, True, NO_BOUND)

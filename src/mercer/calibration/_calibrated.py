@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from mercer._base import Estimator, fitting
 from mercer._base.folds import FOLDS, of_rows, splits
 from mercer._base.interface import MetaEstimatorMixin
-from mercer._base.member_fits import BagState, GivenRows, MemberFits, fit_in_parallel
+from mercer._base.member_fits import BagState, GivenRows, MemberFits, fit_batch
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels, check_weight, flatten_targets
@@ -318,8 +318,7 @@ class _Plan:
 
         parts: list[Any] = []
         while len(parts) <= len(folds):
-            size = min(threads, len(folds) + 1 - len(parts))
-            parts += yield Dense(fit_in_parallel(fit_one, len(parts), size), heavy=True)
+            parts += yield Dense(fit_batch(fit_one, len(parts), len(folds) + 1, threads), heavy=True)
         *scores, estimator = parts
         if folds:
             order = np.concatenate([test for _, test in folds])

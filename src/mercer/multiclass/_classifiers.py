@@ -8,7 +8,6 @@ import numpy as np
 from scipy.sparse import csc_array
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from mercer._base import fitting
@@ -17,7 +16,7 @@ from mercer._base.folds import of_rows
 from mercer._base.parameter import Boolean, Integer, Real, Seed, attribute, parameter
 from mercer._base.randomness import draw_seed
 from mercer._base.scoring import ClassifierMixin
-from mercer._base.validation import flatten_targets
+from mercer._base.validation import are_plain, check_labels, flatten_targets, learn_plain_columns
 from mercer._base.wrapping import check_wrapped_rows, count_given, float_type, take_rows
 from mercer._stored import Stored, floats, integers, members, part
 from mercer.errors import DataError
@@ -241,8 +240,12 @@ class OneVsOneClassifier(ClassifierMixin, CopiesModel):
             those of a pair.
         """
         params = self._begin("fit", X, y, fit_params)
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], ensure_all_finite=False)
-        check_classification_targets(y)
+        # Plain arrays skip scikit-learn's inspection, which would give back the same ones.
+        if are_plain(X, y):
+            learn_plain_columns(self, X)
+        else:
+            X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], ensure_all_finite=False)
+        check_labels(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) == 1:
             raise DataError("OneVsOneClassifier can not be fit when only one class is present. Give rows of others.")
@@ -382,7 +385,7 @@ class OutputCodeClassifier(ClassifierMixin, CopiesModel):
         params = self._begin("fit", X, y, fit_params)
         X = check_wrapped_rows(self, self.estimator, X)
         y = np.asarray(flatten_targets(y))
-        check_classification_targets(y)
+        check_labels(y)
         _check_lengths(self, X, len(y))
         classes, codes = np.unique(y, return_inverse=True)
         generator = isinstance(self.random_state, np.random.Generator)

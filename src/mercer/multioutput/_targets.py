@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from mercer._base import fitting
 from mercer._base.copies import CopiesModel
+from mercer._base.guard import are_ordinary
 from mercer._base.parameter import attribute
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.wrapping import check_wrapped_rows
@@ -62,6 +63,11 @@ class TargetsModel(CopiesModel):
 
     def _check_targets(self, y: Any) -> np.ndarray:
         """Return the targets, a column for each."""
+        # Integers skip scikit-learn's inspection, which would give back the same ones, and floats most of it.
+        if type(y) is np.ndarray and y.ndim == 2 and y.size:
+            kind = y.dtype.kind
+            if kind in "iu" or (kind == "f" and not self._labelled and are_ordinary(y)):
+                return y
         y = np.asarray(validate_data(self, X="no_validation", y=y, multi_output=True))
         if self._labelled:
             check_classification_targets(y)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting
 from mercer._base.folds import FOLDS, splits
 from mercer._base.interface import TransformerMixin
-from mercer._base.member_fits import GivenRows, fit_in_parallel
+from mercer._base.member_fits import GivenRows, fit_batch
 from mercer._base.parameter import Boolean, Choice, HasFit, Nothing, parameter
 from mercer._base.wrapping import float_type
 from mercer._plain import plain
@@ -65,16 +65,15 @@ class _Stacking:
         """Fit what `state` does not have yet."""
         state = StackState((), (), None) if state is None else state
         while len(state.members) < self.n_members:
-            first = len(state.members)
-            # A batch of members on all threads, then a step: a fit can be interrupted between batches.
-            size = min(self.threads, self.n_members - first)
-            for member, column in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
+            # A batch of members on all threads, then their steps: a fit can be interrupted between batches.
+            batch = fit_batch(self.fit, len(state.members), self.n_members, self.threads)
+            for member, column in (yield Dense(batch, heavy=True)):
                 state = StackState((*state.members, member), (*state.columns, column), None)
                 yield Step(float(len(state.members)), state, _NO_BOUND)
         if state.final is None:
             columns = state.columns
-            fitted = yield Dense(fit_in_parallel(lambda _: self.finish(columns), 0, 1), heavy=True)
-            state = StackState(state.members, columns, fitted[0])
+            final = yield Dense(lambda: self.finish(columns), heavy=True)
+            state = StackState(state.members, columns, final)
             yield Step(float(self.n_members + 1), state, _NO_BOUND)
         return Solution(state, True, _NO_BOUND)
 
