@@ -86,7 +86,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "metrics.cluster": ("calinski_harabasz_score", "davies_bouldin_score", "silhouette_samples", "silhouette_score"),
     "mixture": ("BayesianGaussianMixture", "GaussianMixture"),
     "multiclass": ("OneVsOneClassifier", "OneVsRestClassifier", "OutputCodeClassifier"),
-    "multioutput": ("MultiOutputClassifier", "MultiOutputRegressor"),
+    "multioutput": ("ClassifierChain", "MultiOutputClassifier", "MultiOutputRegressor", "RegressorChain"),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": (
         *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity"),

@@ -73,14 +73,21 @@ class CopiesModel(MetaEstimatorMixin, LimitedEstimator):
     }
 
     def _drive_copies(
-        self, X: Any, y: Any, fit: Callable[[int], Any], n_copies: int, attributes: dict[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        fit: Callable[[int], Any],
+        n_copies: int,
+        attributes: dict[str, Any],
+        threads: int | None = None,
     ) -> None:
-        """Fit the copies, and store them beside other attributes."""
-        source = GivenTask(X, y, count_given(y), self._threads())
-        solve: Callable[[BagState | None], Solver[BagState]] = MemberFits(fit, n_copies, self._threads()).solve
+        """Fit the copies, by default on all threads, and store them beside other attributes."""
+        threads = self._threads() if threads is None else threads
+        source = GivenTask(X, y, count_given(y), threads)
+        solve: Callable[[BagState | None], Solver[BagState]] = MemberFits(fit, n_copies, threads).solve
         steps = n_copies
         if self._all_at_once:
-            solve, steps = partial(fit_at_once, fit, n_copies, self._threads()), 1
+            solve, steps = partial(fit_at_once, fit, n_copies, threads), 1
         outcome = self._drive(solve, source, max_steps=steps, attributes=attributes)
         self._conclude(outcome)
 

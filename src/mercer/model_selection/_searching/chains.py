@@ -2,7 +2,8 @@
 
 A class of mercer's names in ``_grows_with`` the parameters along which a fit with ``warm_start`` goes on from the one
 before: the number of trees of a forest or of rounds of a boosting, upwards, and the penalty of a convex problem, from
-strong to weak. Settings that differ in such a parameter alone make a chain.
+strong to weak. Settings that differ in such a parameter alone make a chain, unless the fits may stop early: a fit that
+has stopped goes on where it is asked for more rounds, and a longer fit would have stopped as well.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from mercer.model_selection._searching.judge import Judge, Setting, key_of
+
+# Rows, of which a fit with early_stopping="auto" has to have more to stop early.
+_EARLY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -33,21 +37,36 @@ def arrange(judge: Judge, settings: Sequence[Setting]) -> list[Chain]:
     for members in groups.values():
         first, _ = judge.split_setting(settings[members[0]])
         own = {number: judge.split_setting(settings[number])[1] for number in members}
-        chains += _link(_find_growth(judge, first), own)
+        model = _find_model(judge, first)
+        chains += _link(_find_growth(model, own, judge.n_rows), own)
     return chains
 
 
-def _find_growth(judge: Judge, first: Setting) -> dict[str, int]:
+def _find_model(judge: Judge, first: Setting) -> Any:
+    """Return what the settings of a group are set on: the estimator, or the last step of a pipeline."""
+    if judge.last is None:
+        return judge.estimator
+    # A setting may put another estimator in the place of the last step.
+    return first.get(judge.last, judge.estimator.steps[-1][1])
+
+
+def _find_growth(model: Any, settings: dict[int, Setting], n_rows: int) -> dict[str, int]:
     """Return the parameters along which the model grows: 1 upwards, -1 downwards."""
-    model, last = judge.estimator, judge.last
-    if last is not None:
-        # A setting may put another estimator in the place of the last step.
-        model = first.get(last, model.steps[-1][1])
     grows: dict[str, int] = getattr(type(model), "_grows_with", {})
     seed = getattr(model, "random_state", None)
     # A generator moves on with each fit: a longer fit would not begin as the shorter one did.
     fixed = seed is None or isinstance(seed, int | np.integer)
-    return grows if fixed and hasattr(model, "warm_start") else {}
+    if not fixed or not hasattr(model, "warm_start"):
+        return {}
+    return {} if any(_may_stop_early(model, setting, n_rows) for setting in settings.values()) else grows
+
+
+def _may_stop_early(model: Any, setting: Setting, n_rows: int) -> bool:
+    """Return whether a fit may end before the rounds that it is given."""
+    early = setting.get("early_stopping", getattr(model, "early_stopping", None))
+    if early is None:
+        return setting.get("n_iter_no_change", getattr(model, "n_iter_no_change", None)) is not None
+    return n_rows > _EARLY_ROWS if isinstance(early, str) else bool(early)
 
 
 def _link(grows: dict[str, int], settings: dict[int, Setting]) -> list[Chain]:
