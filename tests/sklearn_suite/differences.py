@@ -144,7 +144,7 @@ DIFFERENCES: dict[str, str] = {
         "looks for fit among the callers of a scorer, which runs on a thread of its own"
     ),
     "test_search::test_search_cv_sample_weight_equivalence[[]estimator0]": (
-        "expects 1e-7 of two fits that stop at tol=1e-4 with C=100; both certificates hold, probabilities differ by 5e-4"
+        "expects 1e-7 of two fits that stop at tol=1e-4; both certificates hold, probabilities differ by 5e-4"
     ),
     "test_search::test_search_cv_verbose_3*": "verbose prints a line for each setting, not for each fit",
     "test_search::test_search_html_repr": "shows the parameters of the search, not the best model in their place",

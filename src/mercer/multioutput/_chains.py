@@ -116,8 +116,8 @@ class ChainModel(CopiesModel):
             seen[test] += 1
         if (seen != 1).any():
             raise DataError(
-                f"{type(self).__name__}: cv must put each row in one test part; it holds some rows twice or never. Give "
-                f"a partition, such as KFold."
+                f"{type(self).__name__}: cv must put each row in one test part; it holds some rows twice or never. "
+                f"Give a partition, such as KFold."
             )
         return found
 
@@ -146,7 +146,7 @@ class ChainModel(CopiesModel):
 
 
 class RegressorChain(RegressorMixin, ChainModel):
-    """A regressor of several targets by a chain of regressors, each of which also sees the targets before its own.
+    """A regressor of several targets by a chain of regressors, which also see the targets before their own.
 
     Link i of the chain predicts the target ``order_[i]`` from the columns and from the targets of the links before it:
     from the true ones in the fit, or from predictions of folds with `cv`, and from the predicted ones afterwards.
@@ -218,7 +218,7 @@ class RegressorChain(RegressorMixin, ChainModel):
 
 
 class ClassifierChain(ClassifierMixin, ChainModel):
-    """A classifier of several columns of labels by a chain of classifiers, each of which sees the labels before its own.
+    """A classifier of several columns of labels by a chain of classifiers, which see the labels before their own.
 
     Link i of the chain predicts the column ``order_[i]`` from the columns of the rows and from the labels of the links
     before it: from the true ones in the fit, or from predictions of folds with `cv`, and from what `chain_method` of
@@ -269,8 +269,8 @@ class ClassifierChain(ClassifierMixin, ChainModel):
         Choice(*_METHODS) | Array("entries"),
         default="predict",
         after="cv",
-        doc="What later links see of the ones before: a method, or several, of which the first that the estimator has "
-        "is taken. Those other than ``'predict'`` need two labels in each column.",
+        doc="What later links see of the ones before: a method, or several; the first one that the estimator has is "
+        "taken. Those other than ``'predict'`` need two labels in each column.",
     )
 
     classes_: Any = attribute()

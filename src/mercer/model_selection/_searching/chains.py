@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.model_selection._searching.judge import Judge, Setting, key_of
 
-# Rows, of which a fit with early_stopping="auto" has to have more to stop early.
+# A fit with early_stopping="auto" stops early if it has more rows.
 _EARLY_ROWS = 10_000
 
 
