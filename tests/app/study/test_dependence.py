@@ -10,7 +10,8 @@ from mercer.app.report import render_report
 from mercer.app.study.choice import dependence
 from mercer.app.study.dataset import gather
 from mercer.app.table import guess_roles
-from mercer.app.table.keys import find_keys, find_panels, find_times, follows_a_sort, name_follow_up
+from mercer.app.table.keys import find_keys, find_times, follows_a_sort, name_follow_up
+from mercer.app.table.panels import find_panels
 from mercer.model_selection.trials import OutOfTimeError, fit_settings
 
 QUICK = {"quick": True, "folds": 3, "inner": 2, "candidates": ["nearest centroid", "ridge regression"]}

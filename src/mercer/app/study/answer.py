@@ -114,10 +114,10 @@ def _add_metric(text: str, metric: Metric) -> str:
 
 def _name_model(name: str) -> str:
     """Return a candidate and its verb, to begin a sentence: "A linear discriminant predicts"."""
-    return f"{_capitalise(_add_article(name))} {_agree(name, 'predicts', 'predict')}"
+    return f"{capitalise(add_article(name))} {agree(name, 'predicts', 'predict')}"
 
 
-def _add_article(name: str) -> str:
+def add_article(name: str) -> str:
     """Return a candidate as it stands inside a sentence: "a linear discriminant", "ridge regression on curves"."""
     basis, _, model = name.rpartition(", ")
     if basis:
@@ -125,12 +125,12 @@ def _add_article(name: str) -> str:
     return f"a {name}" if name.endswith(_COUNTABLE) and not name.startswith("one ") else name
 
 
-def _agree(name: str, one: str, several: str) -> str:
+def agree(name: str, one: str, several: str) -> str:
     """Return the word that agrees with a candidate: one in the singular, or one in the plural."""
     return several if name.endswith(_PLURAL) else one
 
 
-def _capitalise(name: str) -> str:
+def capitalise(name: str) -> str:
     """Return the name with a capital letter at the beginning."""
     return f"{name[:1].upper()}{name[1:]}"
 
@@ -159,6 +159,10 @@ def _say_how_good(record: Record) -> list[str]:
 def _say_other(record: Record) -> list[str]:
     """Return which kind of new rows the study assumes, and how to ask for the other one."""
     other = record.other
+    if other is None and not _is_guess(record):
+        # Where there was no time to score the chosen model on them, a quick model tells the difference.
+        random = "The study splits rows at random."
+        return [notice.text for notice in record.data.notices if notice.level == "warning" and random in notice.text]
     if other is None or _is_guess(record):
         return []
     return [f"The study assumes {other.assumed}. For {other.rows}, give {other.option}."]
@@ -175,22 +179,22 @@ def _say_why_chosen(record: Record) -> list[str]:
     worse = "about the same" if same else f"{spell_amount(chosen.lag, 2)} worse"
     if "worse than those of the constant" in best.text:
         return [
-            f"{_capitalise(_add_article(best.name))} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
-            f"{_agree(best.name, 'its', 'their')} probabilities are worse than those of the constant guess. "
-            f"{_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen."
+            f"{capitalise(add_article(best.name))} {agree(best.name, 'has', 'have')} the best score, {score}, but "
+            f"{agree(best.name, 'its', 'their')} probabilities are worse than those of the constant guess. "
+            f"{capitalise(chosen.name)} {agree(chosen.name, 'was', 'were')} chosen."
         ]
     if "for which there is no time" in best.text:
         reason = best.text[best.text.rindex("A fit to all") :]
         return [
-            f"{_capitalise(_add_article(best.name))} {_agree(best.name, 'has', 'have')} the best score in the "
-            f"comparison, {score}. {reason} {_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen, "
-            f"{_agree(chosen.name, 'whose', 'whose')} score in the comparison is {worse}."
+            f"{capitalise(add_article(best.name))} {agree(best.name, 'has', 'have')} the best score in the "
+            f"comparison, {score}. {reason} {capitalise(chosen.name)} {agree(chosen.name, 'was', 'were')} chosen, "
+            f"{agree(chosen.name, 'whose', 'whose')} score in the comparison is {worse}."
         ]
     if "not clearly better" in best.text:
         return [
-            f"{_capitalise(best.name)} have the best score, {score}, but row by row they are not clearly better than "
-            f"one model. {_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen: "
-            f"{_agree(chosen.name, 'its', 'their')} score is {worse}."
+            f"{capitalise(best.name)} have the best score, {score}, but row by row they are not clearly better than "
+            f"one model. {capitalise(chosen.name)} {agree(chosen.name, 'was', 'were')} chosen: "
+            f"{agree(chosen.name, 'its', 'their')} score is {worse}."
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     error = spell_amount(chosen.lag_error, 2)
@@ -200,12 +204,8 @@ def _say_why_chosen(record: Record) -> list[str]:
         else f"The standard error of this difference over the folds is {error}."
     )
     if same:
-        return [
-            f"{subject} was chosen: its score is about the same as the best one, that of {_add_article(best.name)}."
-        ]
-    return [
-        f"{subject} was chosen: its score is {worse} than the best one, that of {_add_article(best.name)}. {reason}"
-    ]
+        return [f"{subject} was chosen: its score is about the same as the best one, that of {add_article(best.name)}."]
+    return [f"{subject} was chosen: its score is {worse} than the best one, that of {add_article(best.name)}. {reason}"]
 
 
 def _is_guess(record: Record) -> bool:

@@ -62,7 +62,7 @@ class Data:
 
 @dataclass(frozen=True)
 class SplitScore:
-    """The score of a forest under one kind of split, to see whether rows depend on each other."""
+    """The score of a quick model under one kind of split, to see whether rows depend on each other."""
 
     splits: str  # "rows at random", "rows of one `pig` together", "forward in time by `day`"
     score: float

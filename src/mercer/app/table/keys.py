@@ -14,13 +14,6 @@ _FEWEST_KEYS = 10
 _FEWEST_ROWS = 2.0
 # Things that are measured repeatedly have few rows each; a city with 500 rows is a property of its rows.
 _MOST_ROWS = 50.0
-# A panel has at least this many things, and each thing this many rows on average. A forest on the other columns finds
-# the thing of at least half of the rows; rows on which that is tried.
-_FEWEST_PANELS = 5
-_FEWEST_OF_A_PANEL = 3.0
-_GIVEN_AWAY = 0.5
-_PANEL_ROWS = 2000
-_PANEL_FOLDS = 3
 # Most blocks of equal keys over the number of keys, where rows of one key stand together.
 _TORN = 1.1
 # Rows and columns from which keys are found.
@@ -37,7 +30,7 @@ _KEY_NAME = re.compile(
     r"machine|device|sensor|household|family)s?([_\W]?(id|no|nr|number|code|name))?",
     re.IGNORECASE,
 )
-_TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|datetime|timestamp|time|day|week|month|quarter)s?", re.IGNORECASE)
+TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|datetime|timestamp|time|day|week|month|quarter)s?", re.IGNORECASE)
 _FOLLOW_UP = re.compile(
     r"(.*[_\W])?([a-z]*time|follow_?up(_?time|_?days)?|surv(ival)?(_?time|_?days|_?months)?|time_?to_?\w+|"
     r"days|months|years|duration|tenure|stop|exit|last_?contact)",
@@ -86,47 +79,6 @@ def find_keys(table: Table, roles: Roles) -> list[str]:
     return sorted(scores, key=lambda name: -scores[name])
 
 
-def find_panels(table: Table, roles: Roles) -> list[str]:
-    """Return inputs whose values name things with several rows each, and that the other columns give away.
-
-    A country with a row for each year is such a thing: its rows resemble each other, so that a forest that has seen
-    some of them finds the country of the others. It is an input nevertheless: new rows may be of the same countries.
-    """
-    names = []
-    for column in roles.columns:
-        rows_each = len(table.frame) / max(column.distinct, 1)
-        if column.role != "category" or column.missing or column.distinct < _FEWEST_PANELS:
-            continue
-        if _FEWEST_OF_A_PANEL <= rows_each <= _MOST_ROWS and _is_given_away(table.frame, column.name, roles):
-            names.append(column.name)
-    return names
-
-
-def _is_given_away(frame: Any, key: str, roles: Roles) -> bool:
-    """Return whether a forest on the other inputs finds the key of most rows that it has not seen."""
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
-    from mercer.ensemble import RandomForestClassifier
-    from mercer.preprocessing import TableEncoder
-
-    rows = np.sort(np.random.default_rng(0).permutation(len(frame))[:_PANEL_ROWS])
-    kinds = {name: kind for name, kind in roles.kinds.items() if name != key and kind in ("number", "category")}
-    keys = np.asarray(spell_categories(frame[key].iloc[rows]), dtype=str)
-    if not kinds:
-        return False
-    encoder = TableEncoder(kinds, categories="code", missing="keep", sparse_output=False)
-    X = encoder.fit_transform(frame[list(kinds)].iloc[rows])
-    forest = RandomForestClassifier(20, random_state=0, n_jobs=1)
-    names, counts = np.unique(keys, return_counts=True)
-    # Each fold needs a row of each key.
-    kept = np.isin(keys, names[counts >= _PANEL_FOLDS])
-    if len(np.unique(keys[kept])) < 2:
-        return False
-    folds = StratifiedKFold(_PANEL_FOLDS, shuffle=True, random_state=0)
-    found = cross_val_predict(forest, X[kept], keys[kept], cv=folds)
-    return bool((found == keys[kept]).mean() > max(_GIVEN_AWAY, 3 * counts.max() / len(rows)))
-
-
 def _count_determined(frame: Any, key: str, roles: Roles) -> int:
     """Return how many other columns have a single value among the rows of each key, and fewer values than keys."""
     groups = frame.groupby(key, sort=False, dropna=True)
@@ -151,7 +103,7 @@ def find_times(table: Table, roles: Roles) -> list[str]:
         values = table.frame[column.name]
         if column.role not in ("date", "number", "id") or column.missing or column.distinct < _FEWEST_TIMES:
             continue
-        if values.dtype.kind != "M" and _TIME_NAME.fullmatch(column.name) is None:
+        if values.dtype.kind != "M" and TIME_NAME.fullmatch(column.name) is None:
             continue
         steps = values.diff().iloc[1:] if values.dtype.kind != "M" else values.diff().dt.total_seconds().iloc[1:]
         if max(float((steps >= 0).mean()), float((steps <= 0).mean())) < _ORDERED:

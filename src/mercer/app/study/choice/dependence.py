@@ -1,10 +1,10 @@
 """Find out whether rows depend on each other, by scores under random splits and under splits that respect it.
 
 Rows of one patient, or of neighbouring days, resemble each other. If they are on both sides of a split, a model
-recognises them, and its score is better than on new patients or later days. A random forest is scored under both kinds
-of split, by models of equally many training rows. If the honest score is clearly worse, the
-study uses the honest splits. Things that are inputs too, such as countries, keep random splits: new rows may be of the
-same countries, and the score for new ones is told beside it.
+recognises them, and its score is better than on new patients or later days. A random forest, or a linear model of keys
+that carry the level of the target, is scored under both kinds of split, by models of equally many training rows. If the
+honest score is clearly worse, the study uses the honest splits. Things that are inputs too, such as countries, keep
+random splits: new rows may be of the same countries, and the score for new ones is told beside it.
 """
 
 import time
@@ -16,6 +16,7 @@ import numpy as np
 from mercer._source.table.table import Notice, Table, quote
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
+from mercer.app.study.answer import add_article, agree, capitalise
 from mercer.app.study.choice.questions import Other
 from mercer.app.study.choice.splits import make_scorer
 from mercer.app.study.dataset import Dataset, draw_rows, read_groups, read_times
@@ -23,7 +24,8 @@ from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import choose_costs, make_contender, make_encoder
 from mercer.app.study.record import SplitScore
-from mercer.app.table.keys import find_keys, find_panels, find_times, follows_a_sort
+from mercer.app.table.keys import find_keys, find_times, follows_a_sort
+from mercer.app.table.panels import find_level_keys, find_panels
 from mercer.app.table.roles import Roles
 from mercer.model_selection import candidates
 from mercer.model_selection.trials import OutOfTimeError, Rows, Splitting, fit_settings, split_rows
@@ -36,6 +38,10 @@ _MANY_ROWS = 20_000
 # Trees of the forest: enough to recognise a row's neighbours.
 _TREES = 40
 _FOLDS = 5
+# Values of a category that have a column of their own in a linear model.
+_MOST_INDICATORS = 30
+# Kinds of keys that are inputs as well: given away by the other inputs, or with a level of the target.
+_INPUTS = ("panel", "level")
 # Of folds forward in time the first ones train on few rows, and even a random split of those says little: only folds
 # that train on nearly half of the rows or more are compared.
 _LEAST_SHARE = 0.45
@@ -83,15 +89,13 @@ def find_dependence(
     given = dataset.groups is not None or dataset.time is not None
     if given or options.splits == "random" or len(dataset) < _FEWEST_ROWS:
         return unchanged
-    kinds = [("group", name) for name in find_keys(table, roles)[:_MOST_COLUMNS]]
-    kinds += [("time", name) for name in find_times(table, roles)[:_MOST_COLUMNS]]
-    panels = [name for name in find_panels(table, roles) if ("group", name) not in kinds]
-    kinds += [("panel", name) for name in panels[:_MOST_COLUMNS]]
-    if not any(kind == "time" for kind, _ in kinds) and not follows_a_sort(table):
-        kinds.append(("order", "the order of the rows"))
+    end = time.monotonic() + _MOST_TIME * left if np.isfinite(left) else None
     probes = []
+    kinds = _list_kinds(table, roles, end)
     for place, (kind, name) in enumerate(kinds):
-        deadline = time.monotonic() + _MOST_TIME * left * (place + 1) / len(kinds) if np.isfinite(left) else None
+        # The time is divided anew each time: what a quick probe leaves goes to the others.
+        now = time.monotonic()
+        deadline = None if end is None else now + max(end - now, 0.0) / (len(kinds) - place)
         probe = _probe(table, dataset, kind, name, options, deadline)
         probes += [] if probe is None else [probe]
     if not probes:
@@ -99,27 +103,49 @@ def find_dependence(
     # The probe with the largest loss of score decides, since splits by one column are all that a study uses.
     decisive = [probe for probe in probes if probe.kind in ("group", "time")]
     worst = max(decisive, key=lambda probe: probe.factor, default=None)
-    if worst is not None and worst.depends:
+    inputs = max((probe.factor for probe in probes if probe.kind in _INPUTS and probe.depends), default=0.0)
+    # Later rows of known countries matter less than new countries where these are predicted worse.
+    if worst is not None and worst.depends and (worst.kind == "group" or worst.factor >= inputs):
         return _use(worst, table, roles, dataset)
     told = [probe for probe in probes if probe.depends or probe.wavers]
     if told:
         shown = max(told, key=lambda probe: (probe.depends, probe.factor))
-        other = Other({"panel": "group", "time": "later"}.get(shown.kind, shown.kind), shown.name)
-        return replace(unchanged, scores=shown.list_scores(False), notices=[shown.describe(False)], other=other)
+        other = Other({"panel": "group", "level": "group", "time": "later"}.get(shown.kind, shown.kind), shown.name)
+        grave = [shown, *(probe for probe in told if probe.depends and probe is not shown)]
+        notices = [probe.describe(False) for probe in grave]
+        return replace(unchanged, scores=shown.list_scores(False), notices=notices, other=other)
     if worst is None:
         return unchanged
     return replace(unchanged, scores=worst.list_scores(False), notices=[worst.describe(False)])
 
 
+def _list_kinds(table: Table, roles: Roles, end: float | None) -> list[tuple[str, str]]:
+    """Return what the splits may have to respect, with its name: things that are inputs come first.
+
+    They are compared by closed forms in a second, so that a short budget on a busy machine is enough to find them.
+    """
+    keys = find_keys(table, roles)[:_MOST_COLUMNS]
+    levels = [name for name in find_level_keys(table, roles) if name not in keys]
+    panels = [("level", name) for name in levels[:_MOST_COLUMNS]]
+    kinds = [("group", name) for name in keys]
+    kinds += [("time", name) for name in find_times(table, roles)[:_MOST_COLUMNS]]
+    if not any(kind == "time" for kind, _ in kinds) and not follows_a_sort(table):
+        kinds.append(("order", "the order of the rows"))
+    known = [*keys, *levels]
+    found = find_panels(table, roles, known, end) if len(levels) < _MOST_COLUMNS else []
+    return [*panels, *kinds, *(("panel", name) for name in found[:_MOST_COLUMNS])]
+
+
 @dataclass(frozen=True)
 class _Probe:
-    """The scores of a forest under random splits and under splits that respect one column."""
+    """The scores of a model under random splits and under splits that respect one column."""
 
     kind: str
     name: str
     metric: Metric
     random: np.ndarray
     honest: np.ndarray
+    model: str = "random forest"
 
     @property
     def factor(self) -> float:
@@ -134,7 +160,7 @@ class _Probe:
         if self.metric.most is not None:
             random, honest = np.maximum(random, _USELESS), np.maximum(honest, _USELESS)
         error = np.sqrt(random.var(ddof=1) / len(random) + honest.var(ddof=1) / len(honest))
-        if self.kind in ("group", "panel"):
+        if self.kind == "group" or self.kind in _INPUTS:
             # Both scores of a pair are of the same test rows, so that what makes these hard cancels.
             error = (random - honest).std(ddof=1) / np.sqrt(len(random))
         return bool(self.factor > _FACTOR and float(random.mean() - honest.mean()) > _ERRORS * float(error))
@@ -161,6 +187,8 @@ class _Probe:
         """Return the notice that names both scores and the splits that the study uses."""
         random, honest = (score.score for score in self.list_scores(used))
         sign = 1.0 if self.metric.greater_is_better else -1.0
+        subject = add_article(self.model)
+        has = agree(self.model, "has", "have")
         article = "an" if self.metric.words[0] in "aeiouR" else "a"
         scores = f"{article} {self.metric.words} of {spell_amount(random)} if rows are split at random"
         how, kept, why = {
@@ -183,7 +211,9 @@ class _Probe:
             ),
         )
         if self.depends and not used:
-            text = f"{why}: a forest has {scores}, and {spell_amount(honest)} {how}. The study splits rows at random."
+            text = (
+                f"{why}: {subject} {has} {scores}, and {spell_amount(honest)} {how}. The study splits rows at random."
+            )
             cure = f"give --group {self.name} if new rows have new values of it"
             if self.kind == "order":
                 cure = "give --time and a column of times if new rows are later than these"
@@ -192,13 +222,15 @@ class _Probe:
             cure = "give --splits random if new rows come from the same time as these"
             if self.kind == "group":
                 cure = f"give --splits random if new rows have the same values of {self.name} as these"
-            text = f"{why}: a forest has {scores}, and {spell_amount(honest)} {how}. The study {kept}."
+            text = f"{why}: {subject} {has} {scores}, and {spell_amount(honest)} {how}. The study {kept}."
             return Notice("warning", self.name, text, cure)
         ending = ": this makes no clear difference"
         if self.wavers:
             low, high = sorted((sign * float(self.honest.min()), sign * float(self.honest.max())))
             ending = f", from {spell_range(low, high)} in single periods"
-        text = f"A forest has {scores}, and {spell_amount(honest)} {how}{ending}. Rows are split at random."
+        text = (
+            f"{capitalise(subject)} {has} {scores}, and {spell_amount(honest)} {how}{ending}. Rows are split at random."
+        )
         return Notice("note", self.name, text, f"give --{self.kind} {self.name} to respect it nevertheless", told=True)
 
 
@@ -207,7 +239,7 @@ def _probe(
 ) -> _Probe | None:
     """Score a forest under both kinds of split; None if the honest splits cannot be made, or not in time."""
     frame = table.frame.loc[dataset.rows]
-    known = read_groups(frame, name) if kind in ("group", "panel") else None
+    known = read_groups(frame, name) if kind == "group" or kind in _INPUTS else None
     times = read_times(frame, name) if kind == "time" else dataset.rows.astype(float) if kind == "order" else None
     sample = draw_rows(replace(dataset, groups=known, time=times), _MANY_ROWS, options.seed)
     pairs = _draw_pairs(sample, options.seed)
@@ -216,7 +248,7 @@ def _probe(
     metric = find_metric(options.metric, sample.task)
     rows = Rows(sample.X, sample.y, sample.weight, make_scorer(metric, sample.classes, sample.y))
     # The key itself would tell a forest which rows belong together, and new keys are unknown to it.
-    forest = _make_forest(sample, options, metric)
+    model, forest = _make_model(sample, options, metric, kind)
     scores: list[Any] = []
     tasks = [split for pair in pairs for split in pair]
     try:
@@ -231,7 +263,7 @@ def _probe(
         scores = scores[: 2 * (len(scores) // 2)]
     if len(scores) < 2 * _FEWEST_PAIRS:
         return None
-    return _Probe(kind, name, metric, np.array(scores[1::2]), np.array(scores[::2]))
+    return _Probe(kind, name, metric, np.array(scores[1::2]), np.array(scores[::2]), model)
 
 
 def _draw_pairs(sample: Dataset, seed: int) -> list[Any]:
@@ -272,18 +304,28 @@ def _can_learn(dataset: Dataset, *splits: Any) -> bool:
     return not dataset.classes or all(len(np.unique(dataset.y[train])) > 1 for train, _ in splits)
 
 
-def _make_forest(sample: Dataset, options: Options, metric: Metric) -> Any:
-    """Return a small random forest on the columns of the table, or of many rows boosted trees."""
+def _make_model(sample: Dataset, options: Options, metric: Metric, kind: str) -> tuple[str, Any]:
+    """Return the name and the pipeline of the model that is scored under both kinds of split.
+
+    It is a small random forest, or of many rows boosted trees. A key that carries the level of the target is an input
+    of a linear model, which has a closed form.
+    """
     name = "random forest" if len(sample) <= _MOST_ROWS else "boosted trees"
-    offer = next(offer for offer in candidates(sample.task) if offer.name == name)
+    linear = "linear discriminant" if sample.classes else "ridge regression"
     head = sample.take(np.arange(min(len(sample), 500)))
+    offers = {offer.name: offer for offer in candidates(sample.task)}
+    wide = sample.groups is not None and len(np.unique(sample.groups)) > _MOST_INDICATORS
+    if kind == "level" and not wide:
+        name = linear
+    offer = offers[name]
     n_columns = int(make_encoder(head, offer.needs).fit_transform(head.X, head.y).shape[1])
-    forest = make_contender(offer, sample, n_columns, options.seed, choose_costs(sample, metric.scorer, None)).estimator
-    if len(sample) > _MOST_ROWS:
-        return forest
-    # The forest may stand inside a decision about classes, or inside the logarithm of a target.
-    (name,) = [name for name in forest.get_params() if name.endswith("__n_estimators")]
-    return forest.set_params(**{name: _TREES})
+    costs = choose_costs(sample, metric.scorer, None)
+    model = make_contender(offer, sample, n_columns, options.seed, costs).estimator
+    if name == "random forest":
+        # The forest may stand inside a decision about classes, or inside the logarithm of a target.
+        (trees,) = [name for name in model.get_params() if name.endswith("__n_estimators")]
+        model = model.set_params(**{trees: _TREES})
+    return name, model
 
 
 def _use(probe: _Probe, table: Table, roles: Roles, dataset: Dataset) -> Finding:
