@@ -129,10 +129,11 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
 
     Notes
     -----
-    Ward's and single linkage of Euclidean rows take n^2 d steps and O(n) memory; other linkages n^2 d steps and n^2
-    distances, which are forecast. Ward's, complete, average and weighted linkage follow chains of nearest
-    neighbours; single linkage is a minimum spanning tree; centroid and median linkage look for the closest pair each
-    time, up to n^3 steps at worst, and their heights may fall. Results are exact to rounding. Rows must be in memory.
+    Ward's and single linkage of Euclidean rows take n^2 d steps and O(n) memory; other linkages, and all where n is at
+    most d, n^2 d steps and n^2 distances, which are forecast. Ward's, complete, average and weighted linkage follow
+    chains of nearest neighbours; single linkage is a minimum spanning tree; centroid and median linkage look for the
+    closest pair each time, up to n^3 steps at worst, and their heights may fall. Results are exact to rounding. Rows
+    must be in memory.
 
     References
     ----------
@@ -316,9 +317,13 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
         attributes = {"labels_": labels, "children_": tree.children, "sizes_": sizes, "n_clusters_": len(sizes)}
         if self.distance_threshold is not None or self.compute_distances:
             attributes["distances_"] = tree.heights
-        if self.metric != "precomputed":
-            attributes["exemplars_"] = _means(X, labels, sizes) if self.linkage in SQUARED else X
-        return attributes
+        return attributes | self._exemplars_of(X, labels, sizes)
+
+    def _exemplars_of(self, X: Array, labels: Array, sizes: Array) -> dict[str, Any]:
+        """Return what ``predict`` measures from."""
+        if self.metric == "precomputed":
+            return {}
+        return {"exemplars_": _means(X, labels, sizes) if self.linkage in SQUARED else X}
 
     def fit_predict(self, X: Any, y: Any = None) -> Array:
         """Fit to `X` and return ``labels_``."""

@@ -12,7 +12,6 @@ from mercer._base.parameter import Function, Nothing, parameter
 from mercer._source import Block, open_source
 from mercer._types import Array
 from mercer.cluster._hierarchy.agglomerative import AgglomerativeClustering
-from mercer.cluster._hierarchy.merging import Merges
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class FeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ag
 
     Notes
     -----
-    Costs d^2 n, for d columns of n rows. Rows in memory.
+    Costs d^2 n, for d columns of n rows: one matrix product where n is at least d. Rows in memory.
 
     Examples
     --------
@@ -104,10 +103,9 @@ class FeatureAgglomeration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ag
         self._merge(turned)
         return self
 
-    def _attributes_of(self, merges: Merges, X: Array) -> dict[str, Any]:
-        attributes = super()._attributes_of(merges, X)
-        attributes.pop("exemplars_", None)
-        return attributes
+    def _exemplars_of(self, X: Array, labels: Array, sizes: Array) -> dict[str, Any]:
+        """Return nothing: no column is predicted."""
+        return {}
 
     def transform(self, X: Any) -> Array:
         """Pool the columns of each cluster.

@@ -26,6 +26,7 @@ from mercer.cluster._hierarchy.merging import (
     yield_steps,
 )
 from mercer.cluster._hierarchy.tree import Tree, widest_gap
+from mercer.cluster._hierarchy.wide_rows import are_wide, measure_wide
 from mercer.errors import DataError
 
 # Weights from here to its inverse are used as they are: products of three of them neither overflow nor vanish.
@@ -65,8 +66,8 @@ def linkage(
 
     Notes
     -----
-    Single linkage and Ward's of Euclidean rows take O(n) memory and n^2 d steps; all else takes n^2 distances, which
-    are forecast.
+    Single linkage and Ward's of more Euclidean rows than columns take O(n) memory and n^2 d steps; all else takes n^2
+    distances, which are forecast.
 
     Examples
     --------
@@ -132,12 +133,14 @@ def merging(
     # Ward's heights grow with the square root of the weights; those of other linkages depend on their ratios alone.
     root, weight = _scale_weights(subject, weight)
     root = root if method == "ward" else 1.0
-    if euclidean and method in ("single", "ward"):
+    # Of few long rows a matrix of distances is no larger than the rows, and products fill it in less time.
+    wide = euclidean and are_wide(X)
+    if euclidean and method in ("single", "ward") and not wide:
         calls = span_points(X) if method == "single" else merge_points(X, weight)
     else:
         if matrix is None:
             _forecast(subject, len(X))
-            matrix = square_matrix(subject, X, metric, threads)
+            matrix = measure_wide(subject, X, threads) if wide else square_matrix(subject, X, metric, threads)
         if not euclidean:
             check_distances(subject, matrix)
             scale = safe_scale(matrix)
