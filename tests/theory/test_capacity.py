@@ -11,7 +11,7 @@ from mercer.errors import ParameterError
 from mercer.kernels import Linear, Polynomial
 from mercer.svm import SVC, LinearSVC
 from mercer.theory import find_shattered, is_shattered, margin_bound, vc_dimension
-from mercer.theory._capacity import _count_dimensions
+from mercer.theory._capacity import count_dimensions
 
 RECTANGLE = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]])
 SIDES = [-1, -1, 1, 1]
@@ -196,4 +196,4 @@ def test_the_margin_bound_does_not_exceed_the_dimension_of_feature_space_plus_on
     # Classes that overlap have a narrow margin: R^2 / rho^2 is some tens, and the dimension is the smaller number.
     assert bound <= dimension + 1
     assert bound > 20 if dimension == np.inf else bound >= 3
-    assert _count_dimensions(model._kernel, 2) == dimension
+    assert count_dimensions(model._kernel, 2) == dimension

@@ -21,6 +21,8 @@ from mercer.theory._finite_classes import (
     count_boolean_functions,
     log2_tree_count,
 )
+from mercer.theory._fitted.bounds import bounds
+from mercer.theory._fitted.table import Assumption, Bound, BoundTable
 from mercer.theory._free_lunch import average_unseen_error
 from mercer.theory._generalisation import (
     boosting_margin_term,
@@ -46,7 +48,10 @@ from mercer.theory._risk import (
 from mercer.theory._structural_risk import BallSolution, StructuralRisk, minimise_structural_risk, solve_in_ball
 
 __all__ = [
+    "Assumption",
     "BallSolution",
+    "Bound",
+    "BoundTable",
     "GapCurve",
     "RiskEstimate",
     "RiskMinimum",
@@ -57,6 +62,7 @@ __all__ = [
     "average_unseen_error",
     "ball_fraction",
     "boosting_margin_term",
+    "bounds",
     "consistent_error_bound",
     "consistent_failure_probability",
     "consistent_sample_size",

@@ -9,6 +9,8 @@ import numpy as np
 from mercer._base.reading import read_integer, read_numbers
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import Constant, Difference, Linear, Polynomial, Product, Sum
+from mercer.theory._dichotomies import find_shattered
+from mercer.theory._learners import draw_points, find_dimension
 
 # Labels that double precision can tell apart: w reaches pi 10^15, and w x is known to a rounding of 10^-15 w x.
 _MOST_LABELS = 14
@@ -109,32 +111,46 @@ def fit_sine(x: Any, y: Any, *, max_frequency: float = 1e5, n_frequencies: int =
     return best
 
 
-def vc_dimension(model_class: str, n_features: int = 1) -> float:
-    """Return the Vapnik-Chervonenkis dimension of classes of binary classifiers for which it is known.
+def vc_dimension(model_class: Any, n_features: int = 1, *, points: Any = None, random_state: Any = None) -> float:
+    """Return the Vapnik-Chervonenkis dimension of a class of binary classifiers, by a formula or by a search.
 
     Parameters
     ----------
-    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "boxes", "balls", "sine"}
-        Halfspaces with and without an offset; one-dimensional thresholds, intervals; boxes along the axes; balls; and
-        the sign of sin(w x), which has one parameter and no finite dimension.
+    model_class : str, classifier or list of functions
+        A class with a known dimension: ``"hyperplanes"`` and ``"origin hyperplanes"``, halfspaces with and without an
+        offset; ``"thresholds"`` and ``"intervals"`` of one column; ``"boxes"`` along the axes; ``"balls"``; and
+        ``"sine"``, the sign of sin(w x), which has one parameter and no finite dimension. A classifier of mercer or
+        scikit-learn: linear ones and nearest neighbours have a known dimension, others are searched. Or a list of
+        functions of points, a finite class.
     n_features : int, default=1
         Columns; thresholds, intervals and sine have one.
+    points : array-like of shape (n_points, n_features), default=None
+        Points to search, at most 12 for a classifier. By default a few are drawn.
+    random_state : None, int, RandomState or Generator, default=None
+        The seed of points that are drawn.
 
     Returns
     -------
     float
-        The largest number of points that the class can label in every way.
+        The largest number of points that the class can label in every way. A search returns the size of the largest
+        such set among the points (:func:`find_shattered`): a lower bound, and exact for a list of functions if the
+        points are all there are.
 
     Examples
     --------
     >>> from mercer.theory import vc_dimension
     >>> vc_dimension("hyperplanes", 2), vc_dimension("sine")
     (3, inf)
+    >>> from mercer.tree import DecisionTreeClassifier
+    >>> vc_dimension(DecisionTreeClassifier(max_leaf_nodes=3), points=[[0.0], [1.0], [2.0], [3.0]])
+    3.0
     """
     if not (isinstance(n_features, int) and not isinstance(n_features, bool) and n_features >= 1):
         raise ParameterError(
             f"vc_dimension: n_features must be an integer in [1, inf); got {n_features!r}. Count the columns."
         )
+    if not isinstance(model_class, str):
+        return _search_dimension(model_class, n_features, points, random_state)
     # Boxes have two bounds per axis. Balls shatter d + 1 points, as halfspaces do, and no more (Dudley, 1979).
     known = {
         "hyperplanes": n_features + 1,
@@ -148,6 +164,16 @@ def vc_dimension(model_class: str, n_features: int = 1) -> float:
     if model_class not in known:
         raise ParameterError(f"vc_dimension: model_class must be one of {', '.join(known)}; got {model_class!r}.")
     return known[model_class]
+
+
+def _search_dimension(model_class: Any, n_features: int, points: Any, random_state: Any) -> float:
+    """Return the dimension of a learner or a list of functions, by a formula or among points."""
+    if points is None:
+        known = find_dimension(model_class, n_features) if hasattr(model_class, "fit") else None
+        if known is not None:
+            return known
+        points = draw_points(n_features, random_state)
+    return float(len(find_shattered(points, model_class)))
 
 
 def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
@@ -191,10 +217,10 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     ratio = (radius / width) ** 2
     # Rounding alone must not raise an integer to the next one.
     ratio = float(math.ceil(ratio * (1 - 1e-9))) if ceiling else ratio
-    return min(ratio, _count_dimensions(kernel, model.n_features_in_)) + 1.0
+    return min(ratio, count_dimensions(kernel, model.n_features_in_)) + 1.0
 
 
-def _count_dimensions(kernel: Any, n_features: int) -> float:
+def count_dimensions(kernel: Any, n_features: int) -> float:
     """Return the dimension of a kernel's feature space; infinity where it is not known.
 
     A sum of kernels has the features of both side by side, a product all products of two.
@@ -210,7 +236,7 @@ def _count_dimensions(kernel: Any, n_features: int) -> float:
     if isinstance(kernel, Difference):
         return math.inf
     if isinstance(kernel, Sum):
-        return _count_dimensions(kernel.k1, n_features) + _count_dimensions(kernel.k2, n_features)
+        return count_dimensions(kernel.k1, n_features) + count_dimensions(kernel.k2, n_features)
     if isinstance(kernel, Product):
-        return _count_dimensions(kernel.k1, n_features) * _count_dimensions(kernel.k2, n_features)
+        return count_dimensions(kernel.k1, n_features) * count_dimensions(kernel.k2, n_features)
     return math.inf

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from mercer._base.reading import read_integer
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
+from mercer.theory._learners import list_realised
 
 # Points up to which the share is a quotient of whole numbers with one rounding: 2^16 take half a second, and the work
 # grows with the square. Beyond, the share is a probability of the binomial distribution, right to some 1e-13.
@@ -134,16 +135,18 @@ def _read(subject: str, n_points: int, n_dimensions: int) -> tuple[int, int]:
     return read_integer(subject, "n_points", n_points, 1), read_integer(subject, "n_dimensions", n_dimensions, 1)
 
 
-def list_dichotomies(points: Any, model_class: str, *, max_frequency: float = 1000.0) -> Array:
+def list_dichotomies(points: Any, model_class: Any, *, max_frequency: float = 1000.0) -> Array:
     """List the labellings of points that a class of classifiers can realise.
 
     Parameters
     ----------
     points : array-like of shape (n_points, n_features)
         The points; thresholds, intervals and sine take one column.
-    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "boxes", "sine"}
-        Halfspaces with and without an offset; x > t; a < x < b; boxes along the axes, positive inside; and the sign of
-        sin(w x).
+    model_class : str, classifier or list of functions
+        ``"hyperplanes"`` and ``"origin hyperplanes"``, halfspaces with and without an offset; ``"thresholds"``, x > t;
+        ``"intervals"``, a < x < b; ``"boxes"`` along the axes, positive inside; ``"sine"``, the sign of sin(w x). Of a
+        classifier, the labellings of at most 12 points that a fit gives back, and those with one label; of functions
+        of points, those that one of them gives, as -1 and 1 or truth values.
     max_frequency : float, default=1000.0
         Largest w of ``"sine"``, whose labellings change at the multiples of pi / x. A larger one finds more of them.
 
@@ -161,6 +164,8 @@ def list_dichotomies(points: Any, model_class: str, *, max_frequency: float = 10
     14
     """
     rows = check_array(points, dtype=np.float64, input_name="points")
+    if not isinstance(model_class, str):
+        return np.unique(list_realised("list_dichotomies", rows, model_class).astype(np.int8), axis=0)
     listing = _find_listing("list_dichotomies", model_class)
     if model_class in ("thresholds", "intervals", "sine") and rows.shape[1] != 1:
         raise DataError(
@@ -170,7 +175,7 @@ def list_dichotomies(points: Any, model_class: str, *, max_frequency: float = 10
     return np.unique(np.asarray(found, dtype=np.int8).reshape(-1, len(rows)), axis=0)
 
 
-def is_shattered(points: Any, model_class: str, *, max_frequency: float = 1000.0) -> bool:
+def is_shattered(points: Any, model_class: Any, *, max_frequency: float = 1000.0) -> bool:
     """Return whether a class of classifiers can label points in every way.
 
     Parameters
@@ -192,7 +197,7 @@ def is_shattered(points: Any, model_class: str, *, max_frequency: float = 1000.0
     return len(found) == 2 ** found.shape[1]
 
 
-def find_shattered(points: Any, model_class: str, *, max_frequency: float = 1000.0) -> Array:
+def find_shattered(points: Any, model_class: Any, *, max_frequency: float = 1000.0) -> Array:
     """Search for a largest set among the points that a class of classifiers can label in every way.
 
     Its size is a lower bound of the VC dimension, and reaches it if the points hold a set that shows it. Subsets of
