@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 
 import numpy as np
 import pandas
@@ -11,7 +12,7 @@ import mercer
 from mercer._source.table import read_table
 from mercer.app.job import forecast_study
 from mercer.app.options import Options
-from mercer.app.progress import Progress
+from mercer.app.progress import Progress, find_start
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.table import guess_roles
 
@@ -103,3 +104,9 @@ def test_before_models_are_tried_the_time_left_is_what_is_left_of_the_budget(mon
     clock.tell("the learning curve", 0.8)
     # After 30 s with a fifth of the work left, 7.5 s are left, not the other 30 s of the budget.
     assert [round(event.seconds_left, 6) for event in events] == [57.0, 7.5]
+
+
+def test_a_process_has_begun_before_its_first_work():
+    start = find_start()
+    # pytest has worked for a while before this test.
+    assert 0 < time.process_time() <= time.monotonic() - start + 0.05

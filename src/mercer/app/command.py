@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _BAD_INPUT
     options, unknown = build_parser().parse_known_args(given)
     options.given = given
+    # A program that calls this function has begun long before the command.
+    options.whole_process = arguments is None
     command = importlib.import_module(f"mercer.app.commands.{options.command}")
     try:
         _refuse_unknown(options.command, unknown)

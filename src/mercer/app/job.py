@@ -139,11 +139,18 @@ def make_options(values: Mapping[str, Any], command: str = "", debug: bool = Fal
 
 
 def study_table(
-    table: Any, options: Options, name: str | None = None, watch: Callable[[Any], None] | None = None
+    table: Any,
+    options: Options,
+    name: str | None = None,
+    watch: Callable[[Any], None] | None = None,
+    began: float | None = None,
 ) -> Any:
-    """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`."""
+    """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`.
+
+    The budget is counted from the time `began` of the monotonic clock: a command has begun before.
+    """
     # Loading the modules takes a second or two, which counts as part of the study.
-    began = monotonic()
+    began = monotonic() if began is None else began
     from mercer.app.study.clock import ProgressEvent
 
     if watch is not None:

@@ -1,7 +1,9 @@
 """Show how far a study is: a progress bar on a terminal, a line now and then elsewhere."""
 
+import os
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +18,22 @@ def spell_seconds(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def find_start() -> float:
+    """Return when this process has begun, as a time of the monotonic clock.
+
+    Loading the modules of a command takes a second, and many seconds on a busy machine, which a budget includes. Where
+    the system does not tell the start, the work done so far stands for the time it took.
+    """
+    now, worked = time.monotonic(), time.process_time()
+    try:
+        # The 20th field after the name in brackets is the start in ticks since the machine was booted.
+        fields = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, ValueError, IndexError):
+        age = worked
+    return now - max(age, worked)
 
 
 class Progress:

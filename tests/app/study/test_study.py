@@ -4,6 +4,7 @@ import itertools
 import re
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -14,6 +15,7 @@ from sklearn.metrics import balanced_accuracy_score, r2_score
 import mercer
 from mercer._source.table import read_table
 from mercer.app.options import Options
+from mercer.app.study import clock as clock_module
 from mercer.app.study import study
 from mercer.app.study.choice.comparison import measure_sureness
 from mercer.app.study.choice.trying import select
@@ -364,3 +366,24 @@ def test_the_finished_model_is_scored_on_the_rows_of_a_holdout_file(tmp_path):
     later.drop(columns="target").to_csv(tmp_path / "later.csv", index=False)
     with pytest.raises(DataError, match="there is no column `target`"):
         mercer.run(rows.iloc[:200], "target", holdout=str(tmp_path / "later.csv"), **options)
+
+
+def test_a_busy_machine_keeps_more_of_a_budget_for_the_report(monkeypatch):
+    clock, now = Clock(20.0, None, False), {"wall": 0.0, "work": 0.0}
+    clock.began = clock.worked = 0.0
+    times = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["work"])
+    monkeypatch.setattr(clock_module, "time", times)
+    now.update(wall=10.0, work=10.0)
+    assert clock.measure_slowness() == 1.0
+    idle = clock.measure_left()
+    now.update(work=2.5)
+    assert clock.measure_slowness() == 4.0
+    # Four times 0.4 s are kept instead of 4 % of the budget.
+    assert clock.measure_left() == pytest.approx(idle - (4 * 0.4 - 0.04 * 20))
+    now.update(wall=18.0, work=4.5)
+    assert clock.measure_left() == pytest.approx(0.4)
+    # A small part takes 0.15 s of work, and 0.6 s here.
+    assert clock.attempt("a figure", lambda: "made", 0.5, "left out") == "left out"
+    assert clock.attempt("intervals", lambda: "made", 0.5, "left out", ALWAYS) == "made"
+    now.update(work=18.0)
+    assert clock.attempt("a figure", lambda: "made", 0.5, "left out") == "made"

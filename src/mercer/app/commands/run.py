@@ -109,7 +109,7 @@ def execute(options: Any) -> int:
     import webbrowser
 
     from mercer.app.job import make_options, study_table
-    from mercer.app.progress import Progress
+    from mercer.app.progress import Progress, find_start
     from mercer.app.several import Studies, list_folders
 
     config = read_config(options.config) if options.config else {}
@@ -122,7 +122,7 @@ def execute(options: Any) -> int:
     with Progress(options.quiet or options.json) as progress:
         table, name, values = _choose_table(options, values)
         study_options = make_options(values, shlex.join(["mercer", *options.given]), options.debug)
-        study = study_table(table, study_options, name, progress)
+        study = study_table(table, study_options, name, progress, find_start() if options.whole_process else None)
     folder = study.save(Path(output))
     report = (folder / "report.html").resolve()
     # Several targets have a study each, in folders inside.

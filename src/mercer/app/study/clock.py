@@ -20,6 +20,13 @@ _SPARE = 0.04
 _LEAST_SPARE = 0.4
 # A short budget keeps at most this share of it for that.
 _MOST_SPARE = 0.1
+# On a busy machine seconds of work take several seconds of a clock: at least and at most this many are believed, and
+# then this share of the budget is kept. The first tenths of a second of work say nothing.
+_MOST_SLOWNESS = 8.0
+_MOST_SPARE_IF_SLOW = 0.2
+_LEAST_WORK = 0.3
+# Seconds of work that a part of the report takes if nothing else is known.
+_PART_SECONDS = 0.15
 # Share of the work from which on the time spent tells how long the rest takes.
 _KNOWN = 0.3
 
@@ -47,6 +54,7 @@ class Clock:
 
     def __init__(self, budget: float | None, watch: Callable[[ProgressEvent], None] | None, debug: bool) -> None:
         self.began = time.monotonic()
+        self.worked = time.process_time()
         self.budget = budget
         self.watch = watch
         self.debug = debug
@@ -61,11 +69,18 @@ class Clock:
         """Return the seconds since the study began."""
         return time.monotonic() - self.began
 
+    def measure_slowness(self) -> float:
+        """Return how many seconds a second of work has taken so far: more than 1 where others use the machine."""
+        work = time.process_time() - self.worked
+        return 1.0 if work < _LEAST_WORK else min(max(1.0, self.measure_spent() / work), _MOST_SLOWNESS)
+
     def measure_left(self, share: float = 1.0) -> float:
         """Return the seconds left of a share of the budget; infinity without a budget."""
         if self.budget is None:
             return float("inf")
-        spare = max(_SPARE, min(_LEAST_SPARE / self.budget, _MOST_SPARE))
+        slowness = self.measure_slowness()
+        most = min(_MOST_SPARE * slowness, _MOST_SPARE_IF_SLOW)
+        spare = max(_SPARE, min(_LEAST_SPARE * slowness / self.budget, most))
         return self.budget * min(share, 1 - spare) - self.measure_spent()
 
     def tell(self, text: str, share: float, result: tuple[str, float, bool] | None = None) -> None:
@@ -89,12 +104,15 @@ class Clock:
             self.watch(ProgressEvent("", 0.04, forecast=text))
 
     def attempt(
-        self, what: str, find: Callable[[], Result], share: float, otherwise: Any = None, needs: float = 0.0
+        self, what: str, find: Callable[[], Result], share: float, otherwise: Any = None, needs: float | None = None
     ) -> Any:
         """Return `find()`, or `otherwise` if it fails or its `needs`, in seconds, are more than the time left.
 
+        A part whose needs are not known is taken for a small one, which takes longer on a busy machine.
         A part that later commands cannot do without, and that takes no time, has `ALWAYS` for its needs.
         """
+        if needs is None:
+            needs = _PART_SECONDS * self.measure_slowness() if self.measure_slowness() > 1.5 else 0.0
         # A part that cannot be finished is not begun, so that the time goes to the parts after it.
         if needs > ALWAYS and (self.interrupted or self.measure_left() <= needs):
             self.left_out.append(what)
