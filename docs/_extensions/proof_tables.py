@@ -17,7 +17,7 @@ def _find_tests() -> None:
 def read_differences() -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """The classes put in the place of scikit-learn's, and the reason for each of its tests that differs."""
     _find_tests()
-    from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
+    from mercer.app.switch.differences import DIFFERENCES, REPLACED
 
     return REPLACED, DIFFERENCES
 

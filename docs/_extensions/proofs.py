@@ -37,7 +37,7 @@ class Differences(TableDirective):
     """Deliberate differences from scikit-learn, by the tests of scikit-learn that show them."""
 
     def render(self) -> str:
-        self.env.note_dependency(str(ROOT / "tests" / "sklearn_suite" / "differences.py"))
+        self.env.note_dependency(str(ROOT / "src" / "mercer" / "app" / "switch" / "differences.py"))
         return render_differences(*read_differences())
 
 

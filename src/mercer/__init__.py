@@ -4,6 +4,7 @@ Families load on first use, so ``import mercer`` costs next to nothing.
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from mercer import errors
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from mercer._versions import show_versions
     from mercer.app.job import run
     from mercer.app.study.result import Study
+    from mercer.app.switch.switching import accelerate
 
 __all__ = [
     "Study",
     "__version__",
+    "accelerate",
     "amdahl",
     "base",
     "bayesnet",
@@ -117,6 +120,7 @@ _PACKAGES = (
 )
 _HOMES = {
     "Study": "mercer.app.study.result",
+    "accelerate": "mercer.app.switch.switching",
     "amdahl": "mercer._base.scaling",
     "describe": "mercer.app.table.overview",
     "forecast": "mercer._base.forecasting",
@@ -126,6 +130,9 @@ _HOMES = {
     "measure_growth": "mercer._base.scaling",
     "show_versions": "mercer._versions",
     "to_device": "mercer._base.model_placement",
+    # What IPython calls for %load_ext mercer.
+    "load_ipython_extension": "mercer.app.switch.switching",
+    "unload_ipython_extension": "mercer.app.switch.switching",
 }
 
 
@@ -140,3 +147,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if os.environ.get("MERCER_ACCELERATE"):
+    importlib.import_module("mercer.app.switch.switching").read_variable()

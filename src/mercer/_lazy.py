@@ -13,6 +13,8 @@ from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
+from mercer._families import FAMILIES
+
 _DOWNLOADS = "it downloads a file, and mercer downloads nothing"
 # Public names of scikit-learn that mercer does not pass through, with the reason.
 NOT_PASSED = {
@@ -106,5 +108,14 @@ def _advise(name: str, places: Mapping[str, str], scikit: str) -> str:
     reason = NOT_PASSED.get(f"{scikit}.{name}")
     if reason:
         return f": {reason}. Import it from {scikit}"
+    homes = _find_homes(name)
+    if homes:
+        return f"; {' and '.join(homes)} {'has' if len(homes) == 1 else 'have'} it"
     near = get_close_matches(name, [*places, *(list_passed(scikit) if scikit else ())], n=1)
     return f"; the nearest name is {near[0]!r}" if near else ""
+
+
+def _find_homes(name: str) -> list[str]:
+    """Return the families that have a public name of their own."""
+    families = [importlib.import_module(f"mercer.{family}") for family in FAMILIES]
+    return [family.__name__ for family in families if name in getattr(family, "__all__", ())]

@@ -3,7 +3,7 @@
     python -m pytest -p tests.sklearn_suite.plugin --pyargs sklearn.cluster.tests.test_k_means
 
 Public names are replaced before the test module is imported, so its ``from sklearn.cluster import KMeans`` gets ours.
-Tests that differ on purpose are listed in :mod:`tests.sklearn_suite.differences`, each with its reason; they are
+Tests that differ on purpose are listed in :mod:`mercer.app.switch.differences`, each with its reason; they are
 expected to fail, and one that passes is reported. Those of :mod:`tests.sklearn_suite.slow` are marked slow. Tests that
 name none of the replaced classes and functions would test scikit-learn with scikit-learn: they are left out
 (:mod:`tests.sklearn_suite.reach`).
@@ -16,7 +16,7 @@ import os
 
 import pytest
 
-from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
+from mercer.app.switch.differences import DIFFERENCES, REPLACED
 from tests.sklearn_suite.reach import reaches_mercer
 from tests.sklearn_suite.slow import SLOW
 

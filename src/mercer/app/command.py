@@ -53,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] not in (*COMMANDS, "-h", "--help", "--version"):
         sys.stderr.write(f"mercer: {_suggest_command(given[0])}\n")
         return _BAD_INPUT
+    if given[0] == "accelerate" and given[1:2] not in (["-h"], ["--help"]):
+        return _accelerate(given[1:])
     options, unknown = build_parser().parse_known_args(given)
     options.given = given
     # A program that calls this function has begun long before the command.
@@ -81,6 +83,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except Exception as error:
         return _report_crash(options, error)
+
+
+def _accelerate(words: list[str]) -> int:
+    """Run a program whose words are its own, and whose errors are not caught: Python prints them."""
+    from mercer.app.commands.accelerate import prepare
+
+    try:
+        run = prepare(words)
+    except MercerError as error:
+        sys.stderr.write(f"mercer: {error}\n")
+        return _BAD_INPUT
+    return run()
 
 
 def _is_run(given: list[str]) -> bool:

@@ -17,6 +17,8 @@ COMMANDS = (
     "export",
     "serve",
     "watch",
+    "accelerate",
+    "migrate",
     "example",
     "verify",
     "versions",

@@ -160,7 +160,7 @@ DIFFERENCES: dict[str, str] = {
     "test_pipeline::test_feature_union_array_api_support_tag": "reads the tag of scikit-learn's scaler",
     "test_pipeline::test_pipeline_with_callbacks*": "counts tasks of a fit; mercer's scaler reports its own",
     "test_pipeline::test_pipeline_memory_callbacks_second_fit*": (
-        "counts the tasks of a fit, of which mercer's scaler reports its own"
+        "counts the tasks of a fit; mercer's scaler reports its own"
     ),
     "test_encoders::test_ordinal_encoder_sparse*": "expects other words of an error; mercer's names the argument",
     "test_label_propagation::test_convergence_warning": "expects scikit-learn's words; mercer's warning names the sum",
@@ -432,7 +432,7 @@ DIFFERENCES: dict[str, str] = {
     ),
     "test_ridge::test_lbfgs_solver_error": "The active-set method behind positive=True solves this case in one step.",
     "test_ridge::test_ridge_gcv_sample_weights*": (
-        "A weight of two is the row twice, of which leave-one-out leaves out one; scikit-learn leaves out both."
+        "A weight of two is the row twice, and leave-one-out leaves out one of them; scikit-learn leaves out both."
     ),
     "test_logistic::test_logistic_cv_multinomial_score*": "hands our parameters to a private function of scikit-learn",
     "test_logistic::test_logreg_predict_proba_multinomial*": "calls the private _predict_proba_lr",
