@@ -36,11 +36,10 @@ PEERS = {
 PEERS["logistic_unscaled"] = "sklearn_newton"
 # Nobody else predicts from a file: reading it and writing as much is the bar.
 PEERS["table_predict"] = "pyarrow"
-# Nor has scikit-learn hidden Markov or state-space models, or Shapley values; hmmlearn, statsmodels and shap are no
-# dependencies of the tests.
-PEERS = {
-    name: peer for name, peer in PEERS.items() if not name.startswith(("explain_", "hmm_", "state_space_", "tsne_"))
-}
+# Nor has scikit-learn hidden Markov or state-space models, Shapley values or UMAP; their peers are no dependencies of
+# the tests.
+_ELSEWHERE = ("explain_", "hmm_", "state_space_", "tsne_", "umap")
+PEERS = {name: peer for name, peer in PEERS.items() if not name.startswith(_ELSEWHERE)}
 
 
 # Truth: the objectives that everyone is judged by, against hand-computed values.

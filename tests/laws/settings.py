@@ -290,6 +290,7 @@ SETTINGS = {
     "GaussianRandomProjection": [{"n_components": 3}],
     "SparseRandomProjection": [{"n_components": 3, "density": 0.5, "dense_output": True}],
     "TSNE": [{"perplexity": 2.0, "max_iter": 20}],
+    "UMAP": [{"n_neighbors": 4, "n_epochs": 20}],
     "GradientBoostingClassifier": [{"n_estimators": 8}],
     "GradientBoostingRegressor": [{"n_estimators": 8}],
     "HistGradientBoostingClassifier": [{"max_iter": 20, "min_samples_leaf": 5}],

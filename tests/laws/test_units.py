@@ -16,7 +16,7 @@ _COLUMNS = 5
 # Fits whose answers hang on rounding, or that take seconds: their own tests try them.
 _NOT_HERE = (
     *("TSNE", "ConvClassifier", "RecurrentClassifier", "Autoencoder", "DensityHMM", "GMMHMM", "LinearGaussianModel"),
-    *("SemiMarkovHMM", "PairwiseClustering", "BaggingClassifier", "BaggingRegressor", "RANSACRegressor"),
+    *("SemiMarkovHMM", "UMAP", "PairwiseClustering", "BaggingClassifier", "BaggingRegressor", "RANSACRegressor"),
 )
 SUBJECTS = [
     one

@@ -1,4 +1,4 @@
-"""Maps of rows in few dimensions: t-SNE, multidimensional scaling, Isomap and spectral embeddings."""
+"""Maps of rows in few dimensions: t-SNE, UMAP, multidimensional scaling, Isomap and spectral embeddings."""
 
 from mercer._lazy import load_on_use
 
@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_tsne.affinities": ("Affinities", "join_affinities", "match_perplexity"),
         "_tsne.divergence": ("Divergence", "measure_divergence"),
         "_tsne.tsne": ("TSNE",),
+        "_umap.umap": ("UMAP",),
     },
     scikit="sklearn.manifold",
 )

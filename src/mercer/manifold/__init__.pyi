@@ -17,3 +17,4 @@ from mercer.manifold._tsne.affinities import match_perplexity as match_perplexit
 from mercer.manifold._tsne.divergence import Divergence as Divergence
 from mercer.manifold._tsne.divergence import measure_divergence as measure_divergence
 from mercer.manifold._tsne.tsne import TSNE as TSNE
+from mercer.manifold._umap.umap import UMAP as UMAP

@@ -167,14 +167,16 @@ def find_stored(subject: str, table: Any, k: int) -> tuple[Array, Array]:
     table = table.tocsr()
     table.sort_indices()
     distances, columns = np.empty((table.shape[0], k)), np.empty((table.shape[0], k), np.int64)
+    by_perplexity = subject != "UMAP"
+    reason, cure = (", three times the perplexity", "perplexity") if by_perplexity else ("", "n_neighbors")
     for row in range(table.shape[0]):
         part = slice(table.indptr[row], table.indptr[row + 1])
         others = table.indices[part] != row
         values, ends = table.data[part][others], table.indices[part][others]
         if len(values) < k:
             raise DataError(
-                f"{subject}: {k} neighbors per samples are required, three times the perplexity; got {len(values)} "
-                f"stored distances in row {row}. Store more neighbours, or lower perplexity."
+                f"{subject}: {k} neighbors per samples are required{reason}; got {len(values)} stored distances in row "
+                f"{row}. Store more neighbours, or lower {cure}."
             )
         order = np.argsort(values, kind="stable")[:k]
         distances[row], columns[row] = values[order], ends[order]
@@ -272,17 +274,36 @@ def find_affinities(
     """Return the affinities of rows and their nearest neighbours."""
     n = rows.shape[0]
     k = count_neighbours(n, perplexity)
-    if is_euclidean(metric, rows):
-        distances, columns = nearest_rows(rows, rows, k, leave_out_self=True, threads=threads)
-    elif isinstance(metric, str) and metric == "precomputed" and is_sparse_matrix(rows):
-        distances, columns = find_stored(subject, rows, k)
-    elif isinstance(metric, str) and metric != "precomputed":
-        search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=metric_params, n_jobs=threads)
-        distances, columns = search.fit(rows).kneighbors()
-    else:
-        table = find_distances(subject, rows, None, metric, metric_params)
-        distances, columns = find_neighbours(table, k, leave_out_self=True)
+    distances, columns = find_nearest(subject, rows, k, metric, metric_params, threads)
     return weigh_neighbours(distances, columns, n, perplexity, threads)
+
+
+def find_nearest(
+    subject: str, rows: Any, k: int, metric: Any, metric_params: dict[str, Any] | None, threads: int
+) -> tuple[Array, Array]:
+    """Return the distances of each row to its `k` nearest others, rising, and their indices."""
+    if is_euclidean(metric, rows):
+        return nearest_rows(rows, rows, k, leave_out_self=True, threads=threads)
+    if isinstance(metric, str) and metric == "precomputed" and is_sparse_matrix(rows):
+        return find_stored(subject, rows, k)
+    if isinstance(metric, str) and metric != "precomputed":
+        search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=metric_params, n_jobs=threads)
+        return search.fit(rows).kneighbors()
+    table = find_distances(subject, rows, None, metric, metric_params)
+    return find_neighbours(table, k, leave_out_self=True)
+
+
+def find_nearest_known(
+    subject: str, rows: Any, known: Any, k: int, metric: Any, metric_params: dict[str, Any] | None, threads: int
+) -> tuple[Array, Array]:
+    """Return the distances of new rows to the `k` nearest of known ones, rising, and their indices.
+
+    Without known rows, `rows` are distances to them.
+    """
+    if is_euclidean(metric, rows) and not is_sparse_matrix(known):
+        return nearest_rows(rows, known, k, threads=threads)
+    table = find_distances(subject, rows, known, metric, metric_params)
+    return find_neighbours(table, k, leave_out_self=False)
 
 
 def widen_rows(rows: Any, metric: Any) -> Any:

@@ -59,15 +59,23 @@ def make_first_map(init: Any, rows: Any, d: int, seed: np.random.SeedSequence, j
 
 
 def _find_spectral_map(joint: Any, d: int) -> Array:
-    """Return the eigenvectors of the normalised affinities that follow the trivial first one, scaled to start from.
-
-    They minimise the sum of p_ij |y_i - y_j|^2 under fixed variance: what the attraction of an exaggerated phase tends
-    to (Linderman and Steinerberger, 2019).
-    """
+    """Return the eigenvectors of the normalised affinities that follow the trivial first one, scaled to start from."""
     if joint is None:
         raise UnsupportedError(
             "TSNE: init='spectral' needs rows in memory; use init='pca', or an array of first places."
         )
+    vectors = find_smooth_columns(joint, d, tol=1e-6)
+    spread = vectors.std(axis=0)
+    return _SPREAD * vectors / np.where(spread > 0, spread, 1.0)
+
+
+def find_smooth_columns(joint: Any, d: int, tol: float, most: int | None = None) -> Array:
+    """Return the eigenvectors of the normalised affinities that follow the trivial first one.
+
+    They minimise the sum of p_ij |y_i - y_j|^2 under fixed variance: what the attraction of an exaggerated phase tends
+    to (Linderman and Steinerberger, 2019). Columns beyond the number of rows less two are zero. `most` is the number of
+    restarts of Lanczos' method, after which `ArpackNoConvergence` is raised.
+    """
     n = joint.shape[0]
     roots = np.sqrt(np.asarray(joint.sum(axis=1), dtype=np.float64).ravel())
     scale = 1.0 / np.where(roots > 0, roots, 1.0)
@@ -77,22 +85,20 @@ def _find_spectral_map(joint: Any, d: int) -> Array:
     places = np.zeros((n, d))
     if is_sparse_matrix(normal) or n > SMALL:
         start = np.random.default_rng(0).uniform(-1.0, 1.0, n)
-        values, vectors = eigsh(normal, kept + 1, which="LA", v0=start, tol=1e-6)
+        values, vectors = eigsh(normal, kept + 1, which="LA", v0=start, tol=tol, maxiter=most)
     else:
         values, vectors = eigh(normal, subset_by_index=[n - kept - 1, n - 1])
     order = np.argsort(-values, kind="stable")[1:]
     vectors = vectors[:, order] * scale[:, None]
-    vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(kept)])
-    spread = vectors.std(axis=0)
-    places[:, :kept] = _SPREAD * vectors / np.where(spread > 0, spread, 1.0)
+    places[:, :kept] = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(kept)])
     return places
 
 
-def check_first_map(init: Any, n: int, d: int) -> Array:
+def check_first_map(init: Any, n: int, d: int, subject: str = "TSNE") -> Array:
     """Return the user's array of first places, checked."""
     places = check_array(init, dtype=np.float64, input_name="init")
     if places.shape != (n, d):
-        raise DataError(f"TSNE: init must have shape {(n, d)}, a row for each row of X; got {places.shape}.")
+        raise DataError(f"{subject}: init must have shape {(n, d)}, a row for each row of X; got {places.shape}.")
     return places
 
 

@@ -11,7 +11,6 @@ from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Seed, Text, attribute, parameter
-from mercer._solver.neighbours import nearest_rows
 from mercer._source.device.source import DeviceSource
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix, to_numpy
@@ -26,8 +25,7 @@ from mercer.manifold._tsne.affinities import (
     count_neighbours,
     find_affinities,
     find_distances,
-    find_neighbours,
-    is_euclidean,
+    find_nearest_known,
     list_perplexities,
     weigh_all,
     widen_rows,
@@ -387,11 +385,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         k = min(n, count_neighbours(n, self.perplexity))
         known_rows = None if is_precomputed(self.metric) else widen_rows(self.training_rows_, self.metric)
-        if is_euclidean(self.metric, rows):
-            distances, columns = nearest_rows(rows, known_rows, k, threads=self._threads())
-        else:
-            table = find_distances("TSNE", rows, known_rows, self.metric, self.metric_params)
-            distances, columns = find_neighbours(table, k, leave_out_self=False)
+        distances, columns = find_nearest_known(
+            "TSNE", rows, known_rows, k, self.metric, self.metric_params, self._threads()
+        )
         places = place_rows(distances, columns, self.perplexity, self.embedding_, self._threads())
         known = distances[:, 0] == 0
         places[known] = self.embedding_[columns[known, 0]]
