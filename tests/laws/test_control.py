@@ -72,7 +72,7 @@ def crash():
 
 def says_something(model, X):
     """Whether a model answers about rows, has labels of the rows of its fit, or the best setting of a search so far."""
-    if hasattr(model, "cv_results_") and "best_estimator_" not in vars(model):
+    if "best_params_" in vars(model) and "best_estimator_" not in vars(model):
         return model.best_params_ == model.cv_results_["params"][model.best_index_]
     return bool(outputs(model, X)) or len(model.labels_) == len(X)
 

@@ -93,6 +93,9 @@ class OneVsRestClassifier(ClassifierMixin, CopiesModel):
         """
         params = self._begin("fit", X, y, fit_params)
         X = check_wrapped_rows(self, self.estimator, X)
+        if isinstance(y, list | tuple):
+            y = np.asarray(y)
+            y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         binarizer = LabelBinarizer(sparse_output=True).fit(y)
         classes = binarizer.classes_
         n_columns, find_column = _read_columns(binarizer, y)

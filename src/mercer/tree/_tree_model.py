@@ -205,6 +205,9 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         if growth.threads > 1 and not can_grow_whole(growth):
             return (yield from self._solve_by_levels(growth, None))
         tree, interrupt = yield Dense(partial(_grow_or_stop, growth, n_classes))
+        if interrupt is not None and len(tree.weighted_n_node_samples) == 0:
+            # Ctrl-C came before the root.
+            raise interrupt
         whole = float(tree.weighted_n_node_samples[0])
         levels = list_levels(tree)
         first = 0 if state is None else state.depth + 1

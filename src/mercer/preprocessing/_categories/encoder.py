@@ -101,6 +101,9 @@ class CategoryEncoder(BlockTransformer):
     )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "float32": "what stands for a category has the type that `dtype` names"
+    }
     _takes_gaps = True
     _defined = _COUNTED
     _stored: ClassVar[dict[str, Stored]] = {"categories_": members(labels("*"), "columns")}

@@ -109,7 +109,8 @@ class TargetEncoder(CategoryEncoder):
     )
 
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the codes of all rows and columns, four bytes each, are kept between the counts and the sums"
+        "float32": "a mean of targets stands for a category, and targets are float64",
+        "memory": "the codes of all rows and columns, four bytes each, are kept between the counts and the sums",
     }
     _stored: ClassVar[dict[str, Stored]] = {
         "encodings_": members(floats("*")),
