@@ -49,6 +49,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.compose.tests.test_target \
 	sklearn.tests.test_pipeline \
 	sklearn.preprocessing.tests.test_encoders \
+	sklearn.preprocessing.tests.test_label \
 	sklearn.preprocessing.tests.test_function_transformer \
 	sklearn.preprocessing.tests.test_polynomial \
 	sklearn.preprocessing.tests.test_target_encoder \

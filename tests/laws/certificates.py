@@ -173,6 +173,25 @@ def denclue_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.linalg.norm(means - model.attractors_, axis=1).max() / model.bandwidth_)
 
 
+def power_slope(model: Any, X: np.ndarray, y: Any) -> float:
+    """The slope of the log-likelihood of a row by each power, by a complex step, over the root of its curvature."""
+
+    def slope(power: float, column: np.ndarray) -> float:
+        complex_power = power + 1e-20j
+        logs, there = np.log1p(np.abs(column)), column >= 0
+        exponents = np.where(there, complex_power, 2.0 - complex_power)
+        values = np.where(there, 1.0, -1.0) * (np.exp(exponents * logs) - 1.0) / exponents
+        variance = ((values - values.mean()) ** 2).mean()
+        likelihood = -0.5 * np.log(variance) + (complex_power - 1.0) * (np.sign(column) * logs).mean()
+        return float(likelihood.imag / 1e-20)
+
+    ratios = []
+    for power, column in zip(model.lambdas_, X.T, strict=True):
+        curvature = (slope(power - 1e-5, column) - slope(power + 1e-5, column)) / 2e-5
+        ratios.append(abs(slope(power, column)) / np.sqrt(curvature))
+    return max(ratios)
+
+
 def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the components are from eigenvectors of the covariance, relative to the largest eigenvalue."""
     C = np.cov(X, rowvar=False, ddof=model.ddof)
@@ -913,6 +932,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "CalibratedClassifierCV"): calibration_slope,
     ("residual", "CalibratedClassifierCV"): calibration_blocks,
     ("residual", "CCA"): canonical_residual,
+    ("slope", "PowerTransformer"): power_slope,
     ("residual", "ClassicalMDS"): classical_residual,
     ("residual", "Isomap"): path_residual,
     ("residual", "LocallyLinearEmbedding"): locally_linear_residual,

@@ -272,6 +272,7 @@ SETTINGS = {
     ],
     "MinMaxScaler": [{}, {"feature_range": (-1, 2), "clip": True}],
     "Normalizer": [{}, {"norm": "l1"}, {"norm": "max"}],
+    "PowerTransformer": [{}, {"standardize": False}],
     "QuantileTransformer": [
         {"n_quantiles": 50},
         {"n_quantiles": 20, "output_distribution": "normal", "subsample": None},

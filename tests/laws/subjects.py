@@ -20,12 +20,20 @@ from mercer.compose import ColumnTransformer, TransformedTargetRegressor
 from mercer.isotonic import IsotonicRegression
 from mercer.multioutput import ClassifierChain, MultiOutputClassifier
 from mercer.pipeline import FeatureUnion
-from mercer.preprocessing import FunctionTransformer, PolynomialFeatures, SplineTransformer, WordPresence
+from mercer.preprocessing import (
+    FunctionTransformer,
+    LabelBinarizer,
+    LabelEncoder,
+    MultiLabelBinarizer,
+    PolynomialFeatures,
+    SplineTransformer,
+    WordPresence,
+)
 from tests.laws.settings import SETTINGS, TWO_CLASSES
 
 COMPOSITES = (
     *(ColumnTransformer, FeatureUnion, FunctionTransformer, PolynomialFeatures, SplineTransformer),
-    TransformedTargetRegressor,
+    *(LabelBinarizer, LabelEncoder, MultiLabelBinarizer, TransformedTargetRegressor),
 )
 
 
@@ -180,7 +188,7 @@ def public_estimators() -> list[type]:
             thing = getattr(package, name)
             # The laws' rows are tables of five numbers, and labels one column: what takes texts, one column alone or
             # columns of labels has its own tests. Composites are scikit-learn's own in memory, and tests/compose tries
-            # them elsewhere.
+            # them elsewhere; encoders of labels take no rows.
             other = (IsotonicRegression, ClassifierChain, MultiOutputClassifier, WordPresence, *COMPOSITES)
             if family == "feature_extraction":
                 continue

@@ -6,10 +6,14 @@ from mercer.preprocessing._categories.target import TargetEncoder as TargetEncod
 from mercer.preprocessing._fourier import FourierBasis as FourierBasis
 from mercer.preprocessing._k_bins import KBinsDiscretizer as KBinsDiscretizer
 from mercer.preprocessing._kernel_centerer import KernelCenterer as KernelCenterer
+from mercer.preprocessing._labels import LabelBinarizer as LabelBinarizer
+from mercer.preprocessing._labels import LabelEncoder as LabelEncoder
+from mercer.preprocessing._labels import MultiLabelBinarizer as MultiLabelBinarizer
 from mercer.preprocessing._max_abs_scaler import MaxAbsScaler as MaxAbsScaler
 from mercer.preprocessing._min_max_scaler import MinMaxScaler as MinMaxScaler
 from mercer.preprocessing._normalizer import Normalizer as Normalizer
 from mercer.preprocessing._polynomial import PolynomialBasis as PolynomialBasis
+from mercer.preprocessing._power_transformer import PowerTransformer as PowerTransformer
 from mercer.preprocessing._quantile_transformer import QuantileTransformer as QuantileTransformer
 from mercer.preprocessing._radial import RadialBasis as RadialBasis
 from mercer.preprocessing._robust_scaler import RobustScaler as RobustScaler
@@ -20,10 +24,6 @@ from mercer.preprocessing._streamed.polynomial_features import PolynomialFeature
 from mercer.preprocessing._streamed.spline_transformer import SplineTransformer as SplineTransformer
 from mercer.preprocessing._table_encoder import TableEncoder as TableEncoder
 from mercer.preprocessing._word_presence import WordPresence as WordPresence
-from sklearn.preprocessing import LabelBinarizer as LabelBinarizer
-from sklearn.preprocessing import LabelEncoder as LabelEncoder
-from sklearn.preprocessing import MultiLabelBinarizer as MultiLabelBinarizer
-from sklearn.preprocessing import PowerTransformer as PowerTransformer
 from sklearn.preprocessing import add_dummy_feature as add_dummy_feature
 from sklearn.preprocessing import binarize as binarize
 from sklearn.preprocessing import label_binarize as label_binarize

@@ -165,13 +165,18 @@ class StandardScaler(OneToOneFeatureMixin, ReversibleTransformer):
         return tags
 
 
-def _find_scale(variance: Array, mean: Array, weights: Array) -> Array:
-    """Return standard deviations, and 1 where the variance may come from rounding alone.
+def find_flat(variance: Array, mean: Array, weights: Array) -> Array:
+    """Return which columns are constant: their variance may come from rounding alone.
 
     The bound is the one for sums in two passes (Chan, Golub and LeVeque). Fractional weights may sum to less than the
     number of operations that round, so that at least four are assumed.
     """
     rounding = np.maximum(weights, 4.0) * np.finfo(np.float64).eps
     with np.errstate(over="ignore", invalid="ignore"):
-        flat = variance <= rounding * variance + (rounding * mean) ** 2
-        return np.where(flat, 1.0, np.sqrt(variance))
+        return variance <= rounding * variance + (rounding * mean) ** 2
+
+
+def _find_scale(variance: Array, mean: Array, weights: Array) -> Array:
+    """Return standard deviations, and 1 where the variance may come from rounding alone."""
+    with np.errstate(invalid="ignore"):
+        return np.where(find_flat(variance, mean, weights), 1.0, np.sqrt(variance))
