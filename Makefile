@@ -94,6 +94,7 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.tests.test_kernel_ridge \
 	sklearn.tests.test_kernel_approximation \
 	sklearn.semi_supervised.tests.test_label_propagation \
+	sklearn.semi_supervised.tests.test_self_training \
 	sklearn.ensemble.tests.test_gradient_boosting \
 	sklearn.ensemble.tests.test_iforest \
 	sklearn.covariance.tests.test_robust_covariance \

@@ -23,7 +23,7 @@ CLASSES = (
     "PolynomialCountSketch", "ProbabilisticPCA", "QuadraticDiscriminantAnalysis", "QuantileRegressor",
     "QuantileTransformer", "RBFNetworkClassifier", "RBFNetworkRegressor", "RBFSampler", "RadialBasis",
     "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "ReconstructionOutlier",
-    "RegressorChain",
+    "RegressorChain", "SelfTrainingClassifier",
     "RegularizationNetwork", "RidgeCV", "RidgeClassifierCV", "RobustScaler", "SVC", "SVDD", "SVR", "SelectFdr",
     "SelectFpr", "SelectFwe", "SelectKBest", "SelectPercentile", "ShrunkCovariance", "SimpleImputer",
     "SkewedChi2Sampler", "SparseRandomProjection", "SpectralBiclustering", "SpectralCoclustering",

@@ -147,6 +147,7 @@ SETTINGS = {
     "OneVsRestClassifier": [{"estimator": _CLASSIFIERS[0][1]}, {"estimator": _DECIDES}],
     "OutputCodeClassifier": [{"estimator": _CLASSIFIERS[0][1], "code_size": 4}],
     "MultiOutputRegressor": [{"estimator": _REGRESSORS[1][1]}],
+    "SelfTrainingClassifier": [{"estimator": _CLASSIFIERS[0][1]}],
     "RegressorChain": [{"estimator": _REGRESSORS[1][1]}],
     "ClassifierChain": [{"estimator": _CLASSIFIERS[0][1]}],
     "MultiOutputClassifier": [{"estimator": _CLASSIFIERS[0][1]}],

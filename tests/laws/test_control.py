@@ -179,7 +179,7 @@ def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
     if y is None or not hasattr(subject.make(), "score"):
         return
     values = {"C": [0.1, 1.0], "alpha": [0.1, 1.0], "fit_intercept": [True], "n_jobs": [1, 2], "priors": [None]}
-    values["coverage"] = [0.8, 0.9]
+    values |= {"coverage": [0.8, 0.9], "threshold": [0.75, 0.9]}
     parameter = next(name for name in values if subject.takes(name))
     grid = {f"{subject.name.lower()}__{parameter}": values[parameter]}
     search = fit(GridSearchCV(pipeline, grid, cv=2).set_callbacks(ProgressBar()), X, y)

@@ -1,4 +1,4 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.semi_supervised.
 from mercer.semi_supervised._label_models import LabelPropagation as LabelPropagation
 from mercer.semi_supervised._label_models import LabelSpreading as LabelSpreading
-from sklearn.semi_supervised import SelfTrainingClassifier as SelfTrainingClassifier
+from mercer.semi_supervised._self_training import SelfTrainingClassifier as SelfTrainingClassifier

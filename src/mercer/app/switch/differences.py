@@ -115,6 +115,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         ),
     ),
     "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
+    "semi_supervised": ("SelfTrainingClassifier",),
     "semi_supervised._label_propagation": ("LabelPropagation", "LabelSpreading"),
     "svm": ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"),
     "tree": (
@@ -140,6 +141,7 @@ DIFFERENCES: dict[str, str] = {
     "test_multioutput::test_multioutput_regressor_has_partial_fit": (
         "expects that LinearRegression has no partial_fit; mercer's has"
     ),
+    "test_self_training::test_strings_dtype": 'takes arrays of texts, with "-1" where there is no label',
     "test_search::test_search_callbacks_*": (
         "counts the tasks of scikit-learn's searches; a task of mercer's is a step, which is a setting on all splits"
     ),
