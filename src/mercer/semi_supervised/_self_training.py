@@ -1,4 +1,4 @@
-"""A classifier that labels the rows of which it is sure, and learns from them again."""
+"""A classifier that labels rows where it is sure, and learns from them again."""
 
 import warnings
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def _has(name: str) -> Callable[[Any], bool]:
 
 
 class SelfTrainingClassifier(MetaEstimatorMixin, ClassifierMixin, Estimator):
-    """A classifier of rows with and without labels, which labels the rows of which it is sure and learns from them.
+    """A classifier of rows with and without labels, which labels rows where it is sure and learns from them.
 
     Each round fits a copy of the classifier to the labelled rows, and labels those of the others whose most probable
     class has a probability above `threshold`, or the `k_best` most certain ones.

@@ -241,7 +241,7 @@ class BaseSearch(MetaEstimatorMixin, Estimator):
         index = self.refit(table)
         if not isinstance(index, Integral):
             raise TypeError(f"best_index_ returned is not an integer; got {index!r}. Return an index of a setting.")
-        if not 0 <= index < len(table["params"]):
+        if not 0 <= int(index) < len(table["params"]):
             raise IndexError(f"best_index_ index out of range; got {index} of {len(table['params'])} settings.")
         return int(index)
 

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -91,7 +91,7 @@ class Search:
         trials = log.state()
         return Solution(trials, True, NO_BOUND)
 
-    def _run_round(self, current: Round, first: int, done: int, pace: _Pace) -> Iterator[Any]:
+    def _run_round(self, current: Round, first: int, done: int, pace: _Pace) -> Generator[Any, Any, None]:
         """Try the settings of a round; the first `done` in order are known."""
         log, judge = self.log, current.judge
         judge.meet(current.settings)
@@ -173,7 +173,8 @@ def _warm_start(judge: Judge) -> Setting:
 def _set_growth(current: Round, chain: Chain, place: int, model: Any) -> None:
     """Set the parameter of a chain to its value at a place."""
     own = current.judge.split_setting(current.settings[chain.members[place]])[1]
-    model.set_params(**{chain.parameter: own[chain.parameter]})  # type: ignore[dict-item]
+    if chain.parameter is not None:
+        model.set_params(**{chain.parameter: own[chain.parameter]})
 
 
 def _report_failures(errors: list[str | None], error_score: Any) -> None:
