@@ -45,13 +45,13 @@ def test_averages_come_near_the_optimum_of_the_exact_machine(nu):
     """The exact machine minimises nu n times this objective, over nu n times w and rho."""
     X = example(1000)
     rates = {"learning_rate": "invscaling", "eta0": 0.3, "power_t": 0.5}
-    model = SGDOneClassSVM(nu, **rates, average=20_000, max_iter=100, tol=None, random_state=0).fit(X)
+    model = SGDOneClassSVM(nu, **rates, average=200_000, max_iter=300, tol=None, random_state=0).fit(X)
     exact = OneClassSVM(kernel="linear", nu=nu, tol=1e-8).fit(X)
     factor = nu * len(X)
     least = objective(X, exact.coef_[0] / factor, exact.offset_[0] / factor, nu)
     reached = objective(X, model.coef_, model.offset_[0], nu)
-    assert least - 1e-9 <= reached <= least + 2e-3 * abs(least)
-    assert abs(np.mean(model.predict(X) == -1) - nu) < 0.03
+    assert least - 1e-9 <= reached <= least + 2e-4 * abs(least)
+    assert abs(np.mean(model.predict(X) == -1) - nu) < 0.01
     assert model.certificate_.kind == "none"
 
 
