@@ -8,9 +8,11 @@ are passed through when they are asked for; they are not in the family's ``__all
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from types import ModuleType
+from opcode import opmap
+from types import FrameType, ModuleType
 from typing import Any
 
 from mercer._families import FAMILIES
@@ -79,7 +81,10 @@ def load_on_use(
                 # A module of scikit-learn's for which the family has its own, as `mercer.feature_extraction.text`.
                 value = importlib.import_module(f"{family}.{name}")
         else:
-            raise AttributeError(f"module {family!r} has no attribute {name!r}{_advise(name, places, scikit)}.")
+            # A module that is being imported is found by Python itself after an AttributeError.
+            told = f"{family}.{name}" not in sys.modules and _is_import(sys._getframe(1))
+            kind = ImportError if told else AttributeError
+            raise kind(f"module {family!r} has no attribute {name!r}{_advise(name, places, scikit)}.")
         vars(importlib.import_module(family))[name] = value
         return value
 
@@ -87,6 +92,11 @@ def load_on_use(
         return sorted({*vars(importlib.import_module(family)), *places, *(list_passed(scikit) if scikit else ())})
 
     return find, list_attributes, sorted(places)
+
+
+def _is_import(frame: FrameType) -> bool:
+    """Return whether a frame is at ``from family import name``, where Python replaces the words of AttributeError."""
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 def list_passed(scikit: str) -> list[str]:

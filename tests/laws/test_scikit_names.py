@@ -118,3 +118,10 @@ def test_a_function_of_scikit_learns_name_takes_its_calls(name, theirs, ours):
         [one for one in names if names[one].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD] for names in (theirs, ours)
     ]
     assert places[1][: len(places[0])] == places[0]
+
+
+def test_a_name_of_another_family_is_said_to_be_there():
+    with pytest.raises(AttributeError, match=r"has no attribute 'SimpleImputer'; mercer\.impute has it"):
+        mercer.preprocessing.SimpleImputer  # noqa: B018
+    with pytest.raises(ImportError, match=r"has no attribute 'SimpleImputer'; mercer\.impute has it"):
+        from mercer.preprocessing import SimpleImputer  # noqa: F401
