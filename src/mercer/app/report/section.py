@@ -7,6 +7,7 @@ from typing import Any
 from mercer._source.table.table import Notice
 from mercer.app.report import figures
 from mercer.app.report.chart import format_number, format_percent
+from mercer.app.study.formatting import spell_range
 from mercer.app.study.record import Candidate, HardRow, Record, StrangeRow
 
 # Characters from which on a text takes several lines in a column of a phone.
@@ -60,7 +61,11 @@ def _format_lag(candidate: Candidate) -> str:
 
 def _format_interval(low: float | None = None, high: float | None = None) -> str:
     """Return "low to high", or a dash without an interval."""
-    return "–" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
+    if low is None or high is None:
+        return "–"
+    # Below 10 000 there are no separators of thousands, and both ends get as many decimals: "0.200 to 0.294".
+    plain = all(1e-4 <= abs(end) < 1e4 for end in (low, high))
+    return spell_range(low, high) if plain else f"{format_number(low)} to {format_number(high)}"
 
 
 def make_column_table(record: Record) -> Table:

@@ -84,7 +84,7 @@ def _show_score(record: Record) -> Iterator[Section]:
     tables = [make_metric_table(record)]
     if record.splits:
         text.append(
-            "Rows may depend on each other. A random forest was therefore scored under two kinds of split, on parts of "
+            "Rows may depend on each other. A quick model was therefore scored under two kinds of split, on parts of "
             "equal size."
         )
         rows = [[part.splits, format_number(part.score), "yes" if part.used else "no"] for part in record.splits]

@@ -19,8 +19,11 @@ def spell_number(value: float) -> str:
     """Return a number with four significant digits, without an exponent if it is readable without one."""
     if value == 0 or 1e-4 <= abs(value) < 1e7:
         text = f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
-        return f"{float(text):.0f}" if "e" in text else text
-    return f"{value:.3g}"
+        text = f"{float(text):.0f}" if "e" in text else text
+    else:
+        text = f"{value:.3g}"
+    # The page and the sentences have the true minus too.
+    return text.replace("-", "\u2212")
 
 
 def count_distinct(column: Any) -> int:
