@@ -26,32 +26,38 @@ _ROUND_SHARE = 0.8
 # The search ends after rounds that have not improved the score, and after `_MOST_ROUNDS` in any case.
 _PATIENCE = 2
 _MOST_ROUNDS = 8
+# Share of the time left that the search may take before other candidates have their turn.
+FIRST_SHARE = 0.5
 
 
-def explore(trying: Schedule, offer: Candidate, share: float) -> None:
+def explore(trying: Schedule, offer: Candidate, share: float, part: float = 1.0) -> None:
     """Search settings of a candidate that was tried, and keep its best ones in its trial.
 
     Each round draws settings at random, halves them on growing samples, and compares the best on all rows of the plan
-    with the best one so far. The number of settings follows from the time that is left.
+    with the best one so far. The number of settings follows from the `part` of the time left that the search may take.
     """
-    random = np.random.default_rng([trying.options.seed, 38])
-    pace, idle = None, 0
-    for number in range(_MOST_ROUNDS):
+    # A later search draws other settings.
+    random = np.random.default_rng([trying.options.seed, 38, trying.n_rounds])
+    idle, kept = 0, (1 - part) * trying.measure_left()
+    while trying.n_rounds < _MOST_ROUNDS:
         tried = next((trial for trial in trying.selection.trials if trial.name == offer.name), None)
-        left = trying.measure_left()
+        left = trying.measure_left() - kept
         if tried is None or idle >= _PATIENCE or not 0 < left < np.inf:
             return
         try:
-            pace = _measure_pace(trying, offer, random, time.monotonic() + left) if pace is None else pace
-            n_drawn = pace.afford(len(trying.selection.plan.outer), _ROUND_SHARE * trying.measure_left())
+            if trying.pace is None:
+                trying.pace = _measure_pace(trying, offer, random, time.monotonic() + left)
+                left = trying.measure_left() - kept
+            n_drawn = trying.pace.afford(len(trying.selection.plan.outer), _ROUND_SHARE * left)
             if n_drawn < _FEWEST_DRAWN:
                 return
             trying.clock.tell(f"{offer.name}, {n_drawn} more settings", share)
             # The first round tries the candidate's own settings too.
-            own = trying.list_grids(offer) if number == 0 else []
-            trial = _search(trying, offer, tried, random, n_drawn, own, time.monotonic() + trying.measure_left())
+            own = trying.list_grids(offer) if trying.n_rounds == 0 else []
+            trial = _search(trying, offer, tried, random, n_drawn, own, time.monotonic() + left)
         except OutOfTimeError:
             return
+        trying.n_rounds += 1
         idle = 0 if _measure_inside(trial) > _measure_inside(tried) else idle + 1
 
 

@@ -72,6 +72,8 @@ class Schedule:
     alone: dict[str, float] = field(default_factory=dict)  # seconds with one setting, of candidates without a turn
     many: bool = False  # whether the table has many rows, so that the best candidate comes first
     forced: bool = False  # whether the next candidate has no deadline
+    n_rounds: int = 0  # rounds of the search for settings of the candidate that leads on many rows
+    pace: Any = None  # the time of fits in these rounds, once it was measured
     spent_late: float = 0.0  # seconds of fits that only tell how long a candidate without a turn would take
 
     def attempt(self, offer: Candidate, share: float, single: bool = False) -> None:

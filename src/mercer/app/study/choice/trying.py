@@ -10,7 +10,7 @@ from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.constraints import find_unable
-from mercer.app.study.choice.exploring import explore
+from mercer.app.study.choice.exploring import FIRST_SHARE, explore
 from mercer.app.study.choice.schedule import ENSEMBLES, Schedule, find_turn, limit_time
 from mercer.app.study.choice.selection import Selection, open_selection
 from mercer.app.study.choice.splits import has_many_rows, make_scorer
@@ -46,6 +46,8 @@ def try_candidates(selection: Selection, dataset: Dataset, options: Options, clo
         shape = describe_shape(dataset, n_columns, options.seed)
         selection.skipped |= find_unable(selection.offers, shape, dataset)
         first = _begin(trying) if trying.many else None
+        if first is not None:
+            explore(trying, first, 0.05, FIRST_SHARE)
         able = [offer for offer in selection.offers if offer.name not in selection.skipped]
         selection.skipped |= race(able, dataset, selection.metric, options, clock, n_columns)
         order = sorted(selection.offers, key=find_turn)
