@@ -56,6 +56,9 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.feature_extraction.tests.test_text \
 	sklearn.feature_selection.tests.test_chi2 \
 	sklearn.feature_selection.tests.test_feature_select \
+	sklearn.feature_selection.tests.test_from_model \
+	sklearn.feature_selection.tests.test_rfe \
+	sklearn.feature_selection.tests.test_sequential \
 	sklearn.feature_selection.tests.test_variance_threshold \
 	sklearn.impute.tests.test_impute \
 	sklearn.impute.tests.test_knn \

@@ -25,7 +25,7 @@ CLASSES = (
     "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "ReconstructionOutlier",
     "RegressorChain", "SelfTrainingClassifier",
     "RegularizationNetwork", "RidgeCV", "RidgeClassifierCV", "RobustScaler", "SVC", "SVDD", "SVR", "SelectFdr",
-    "SelectFpr", "SelectFwe", "SelectKBest", "SelectPercentile", "ShrunkCovariance", "SimpleImputer",
+    "SelectFpr", "SelectFromModel", "SelectFwe", "SelectKBest", "SelectPercentile", "ShrunkCovariance", "SimpleImputer",
     "SkewedChi2Sampler", "SparseRandomProjection", "SpectralBiclustering", "SpectralCoclustering",
     "SpectralEmbedding", "SplineBasis", "StandardScaler", "TSNE", "TableEncoder", "TargetEncoder", "TruncatedSVD",
     "VarianceThreshold", "Whitening",

@@ -70,6 +70,10 @@ SETTINGS = {
             ("SelectPercentile", {"percentile": 50}),
         )
     },
+    "SelectFromModel": [{"estimator": _REGRESSORS[1][1]}],
+    "RFE": [{"estimator": _REGRESSORS[1][1]}],
+    "RFECV": [{"estimator": _REGRESSORS[1][1], "cv": 3}],
+    "SequentialFeatureSelector": [{"estimator": _REGRESSORS[1][1], "n_features_to_select": 0.7, "cv": 3}],
     "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],
     "KNeighborsRegressor": [{}, {"weights": "distance", "algorithm": "kd_tree"}],
     "RadiusNeighborsClassifier": [{"radius": 3.0, "outlier_label": "most_frequent"}],

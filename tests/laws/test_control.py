@@ -21,6 +21,7 @@ import mercer.neighbors
 import mercer.svm
 from mercer._native import level
 from mercer.errors import CheckpointError, InterruptWarning
+from mercer.feature_selection import RFECV
 from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
 from tests.laws.ends_at_once import ENDS_AT_ONCE
 from tests.laws.subjects import digest, first_settings, fit_once, fitted, outputs, subjects
@@ -72,6 +73,9 @@ def crash():
 
 def says_something(model, X):
     """Whether a model answers about rows, has labels of the rows of its fit, or the best setting of a search so far."""
+    if isinstance(model, RFECV) and "estimator_" not in vars(model):
+        scores = model.cv_results_["mean_test_score"]
+        return model.n_features_ == model.cv_results_["n_features"][scores.argmax()]
     if "best_params_" in vars(model) and "best_estimator_" not in vars(model):
         return model.best_params_ == model.cv_results_["params"][model.best_index_]
     return bool(outputs(model, X)) or len(model.labels_) == len(X)

@@ -1,16 +1,16 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.feature_selection.
+from mercer.feature_selection._elimination import RFE as RFE
+from mercer.feature_selection._elimination_cv import RFECV as RFECV
+from mercer.feature_selection._from_model import SelectFromModel as SelectFromModel
 from mercer.feature_selection._selectors import GenericUnivariateSelect as GenericUnivariateSelect
 from mercer.feature_selection._selectors import SelectFdr as SelectFdr
 from mercer.feature_selection._selectors import SelectFpr as SelectFpr
 from mercer.feature_selection._selectors import SelectFwe as SelectFwe
 from mercer.feature_selection._selectors import SelectKBest as SelectKBest
 from mercer.feature_selection._selectors import SelectPercentile as SelectPercentile
+from mercer.feature_selection._sequential import SequentialFeatureSelector as SequentialFeatureSelector
 from mercer.feature_selection._variance_threshold import VarianceThreshold as VarianceThreshold
-from sklearn.feature_selection import RFE as RFE
-from sklearn.feature_selection import RFECV as RFECV
-from sklearn.feature_selection import SelectFromModel as SelectFromModel
 from sklearn.feature_selection import SelectorMixin as SelectorMixin
-from sklearn.feature_selection import SequentialFeatureSelector as SequentialFeatureSelector
 from sklearn.feature_selection import chi2 as chi2
 from sklearn.feature_selection import f_classif as f_classif
 from sklearn.feature_selection import f_oneway as f_oneway
