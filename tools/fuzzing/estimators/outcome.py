@@ -52,8 +52,10 @@ def try_case(model: Any, case: Case, usual: Any, X: np.ndarray) -> list[str]:
             model = None
     # Python shows a warning of one text and place once.
     serious = {str(warning.message) for warning in caught if not issubclass(warning.category, FutureWarning)}
-    members = getattr(model, "estimators", None) or ()
-    if len(serious) > _MOST_WARNINGS * (1 + len(members)):
+    # Each member of an ensemble, and each setting of a search, may say its own.
+    members = len(getattr(model, "estimators", None) or ())
+    members += len(vars(model).get("cv_results_", {}).get("params", ())) if model is not None else 0
+    if len(serious) > _MOST_WARNINGS * (1 + members):
         faults.append(f"flood: {len(serious)} warnings, such as {min(serious)[:120]}")
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
