@@ -61,7 +61,7 @@ def find_dimension(model: Any, n_features: int) -> float | None:
     rows = generators(0, 1)[0].normal(size=(4 * (n_features + 2), n_features))
     labels = np.where(rows[:, 0] > np.median(rows[:, 0]), 1, -1)
     fitted = clone(model).fit(rows, labels)
-    if np.shape(getattr(fitted, "coef_", None)) in ((1, n_features), (n_features,)):
+    if np.shape(getattr(fitted, "coef_", ())) in ((1, n_features), (n_features,)):
         return n_features + (1.0 if fields.get("fit_intercept", True) else 0.0)
     return None
 

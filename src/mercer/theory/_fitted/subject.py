@@ -96,7 +96,7 @@ class Subject:
     @property
     def is_linear(self) -> bool:
         """Whether the model labels rows by the sign of w . x + b."""
-        shape = np.shape(getattr(self.model, "coef_", None))
+        shape = np.shape(getattr(self.model, "coef_", ()))
         # Naive Bayes and networks have no such array of one row; older ones of scikit-learn are 1 x d too.
         return shape in ((1, self.n_features), (self.n_features,)) and hasattr(self.model, "intercept_")
 
@@ -140,12 +140,14 @@ def read_subject(model: Any, X: Any, y: Any, random_state: Any) -> Subject:
     check_consistent_length(X, y)
     if y.ndim != 1 or not len(y):
         raise DataError(f"bounds: y must be a list of labels; got an array of shape {y.shape}. Give a label per row.")
-    last, rows, bits = model, X, 0.0
+    last, rows = model, X
+    bits: float | None = 0.0
     if hasattr(model, "steps"):
         last = model.steps[-1][1]
         front = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
         counts = [_count_learnt(step) for step in front]
-        bits = None if None in counts else NUMBER_BITS * float(sum(counts))
+        known = [count for count in counts if count is not None]
+        bits = NUMBER_BITS * float(sum(known)) if len(known) == len(counts) else None
         rows = model[:-1].transform(X) if front else X
     return Subject(model, last, rows, X, y, bits, random_state)
 
