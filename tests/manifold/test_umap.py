@@ -194,7 +194,8 @@ def test_each_start_separates_groups(init):
 
 def test_parts_of_a_graph_do_not_overlap():
     X, labels = make_groups(np.random.default_rng(8), n=80, gap=100.0, groups=4)
-    places = UMAP(n_neighbors=5, n_epochs=0, random_state=0).fit_transform(X)
+    # With fewer neighbours, a group may have several parts.
+    places = UMAP(n_neighbors=10, n_epochs=0, random_state=0).fit_transform(X)
     centres = np.array([places[labels == g].mean(axis=0) for g in range(4)])
     nearest = ((places[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
     assert np.array_equal(nearest, labels)
@@ -240,7 +241,7 @@ def test_classes_pull_overlapping_rows_apart():
             ("categorical", None), ("categorical", np.array(["left", "right"])[y]), ("euclidean", y + 0.01 * X[:, 0])
         )
     )  # fmt: skip
-    assert purity(named) > max(0.97, purity(plain))
+    assert 1.0 - purity(named) < 0.5 * (1.0 - purity(plain))
     assert purity(numbers) > purity(plain)
 
 
