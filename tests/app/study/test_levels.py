@@ -115,3 +115,10 @@ def test_the_intraclass_correlation_of_a_worked_example():
     assert measure_level(frame, "key", roles) == pytest.approx(19.5 / 20.5)
     # Of three keys it is 7.5 / 8.5, but P(F > 16) = 0.025 is too much of a chance.
     assert measure_level(frame[:6], "key", roles) == 0.0
+
+
+def test_a_level_is_found_although_the_time_is_nearly_over():
+    table = read_table(_burn_gas(4))
+    roles, _ = guess_roles(table, target="gas")
+    finding = find_dependence(table, roles, gather(table, roles), Options(n_jobs=1), left=1e-3)
+    assert finding.other.name == "country"

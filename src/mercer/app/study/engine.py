@@ -118,6 +118,7 @@ def _study_target(partial: PartialRecord) -> None:
         lambda: find_dependence(partial.table, partial.roles, dataset, options, clock.measure_left()),
         0.03,
         nothing,
+        ALWAYS,
     )
     dataset, partial.roles, partial.asked = finding.dataset, finding.roles, finding.other
     clock.asks = finding.other is not None

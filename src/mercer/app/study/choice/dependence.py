@@ -59,6 +59,8 @@ _REPEATS = 2
 _FEWEST_PAIRS = 3
 # Share of the time left that the comparison may take.
 _MOST_TIME = 0.25
+# Seconds that a comparison by a linear model may take at least.
+_LEVEL_SECONDS = 4.0
 # Columns of each kind that are tried.
 _MOST_COLUMNS = 2
 # The error under honest splits must be larger than under random ones by this factor, and beyond chance.
@@ -96,6 +98,9 @@ def find_dependence(
         # The time is divided anew each time: what a quick probe leaves goes to the others.
         now = time.monotonic()
         deadline = None if end is None else now + max(end - now, 0.0) / (len(kinds) - place)
+        if deadline is not None and kind == "level":
+            # A fifth of a second of work may take seconds here, and a wrong headline costs more.
+            deadline = max(deadline, now + _LEVEL_SECONDS)
         probe = _probe(table, dataset, kind, name, options, deadline)
         probes += [] if probe is None else [probe]
     if not probes:
