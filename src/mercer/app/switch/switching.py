@@ -107,7 +107,7 @@ class _State:
         for name in list_names()[module.__name__]:
             theirs = vars(module).get(name)
             if inspect.isclass(theirs) and is_own(theirs, name) and theirs.__module__ == module.__name__:
-                theirs.__reduce_ex__ = _make_reduction(module, name, theirs)
+                theirs.__reduce_ex__ = _make_reduction(module, name, theirs)  # type: ignore[method-assign]
                 self._reduced.append(theirs)
 
 
