@@ -9,7 +9,7 @@ from sklearn.model_selection import RepeatedKFold
 from mercer.dummy import DummyClassifier
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import LinearRegression, LogisticRegression, Ridge
-from mercer.model_selection import compare_models, compare_scores, mcnemar_test
+from mercer.model_selection import compare_estimators, compare_scores, mcnemar_test
 
 
 def test_without_shared_rows_it_is_the_paired_t_test():
@@ -58,7 +58,7 @@ def test_equal_learners_are_rarely_called_different():
     for _ in range(repeats):
         X, y = rng.normal(size=(60, 4)), rng.normal(size=60)
         # Both see one useless column: neither is better.
-        found = compare_models(_Column(0), _Column(1), X, y, cv=5)
+        found = compare_estimators(_Column(0), _Column(1), X, y, cv=5)
         decided += found.p_value < 0.05
     assert decided <= binom.isf(1e-6, repeats, 0.05)
 
@@ -82,11 +82,11 @@ def test_a_model_beats_a_guess_and_equals_itself(model):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = np.where(X[:, 0] > 0, "yes", "no")
-    found = compare_models(model, DummyClassifier(), X, y, cv=5)
+    found = compare_estimators(model, DummyClassifier(), X, y, cv=5)
     assert "is better than DummyClassifier" in found.sentence
     assert found.mcnemar.p_value < 1e-6
     assert found.mcnemar.only_second <= found.mcnemar.only_first
-    same = compare_models(model, model, X, y, cv=5)
+    same = compare_estimators(model, model, X, y, cv=5)
     assert same.probabilities == (0.0, 1.0, 0.0)
     assert same.p_value == 1.0
     assert "differ by at most 0.01" in same.sentence
@@ -99,7 +99,7 @@ def test_repeated_folds_count_each_row_once():
     X = rng.normal(size=(50, 2))
     y = (X[:, 0] + rng.normal(size=50) > 0).astype(int)
     folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
-    found = compare_models(LogisticRegression(), DummyClassifier(), X, y, cv=folds)
+    found = compare_estimators(LogisticRegression(), DummyClassifier(), X, y, cv=folds)
     assert found.scores.shape == (2, 15)
     assert found.mcnemar.only_first + found.mcnemar.only_second <= 50
 
@@ -113,7 +113,7 @@ def test_rows_that_do_not_decide_are_called_so():
 def test_the_same_class_twice_is_numbered():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
-    found = compare_models(Ridge(1.0), Ridge(3.0), X, X[:, 0] + rng.normal(size=30), cv=5)
+    found = compare_estimators(Ridge(1.0), Ridge(3.0), X, X[:, 0] + rng.normal(size=30), cv=5)
     assert found.names == ("Ridge (first)", "Ridge (second)")
     assert found.mcnemar is None
 

@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
         "_bias_variance": ("BiasVariance", "bias_variance", "resampled_bias_variance"),
-        "_comparison": ("McNemar", "ModelComparison", "compare_models", "compare_scores", "mcnemar_test"),
+        "_comparison": ("McNemar", "PairedComparison", "compare_estimators", "compare_scores", "mcnemar_test"),
         "_complexity": ("degrees_of_freedom", "parameter_count", "roughness", "weight_norm"),
         "_curves": ("ScoreCurve", "complexity_curve", "score_by_rows"),
         "_estimates": ("ErrorEstimates", "SelectionOptimism", "compare_estimates", "simulate_selection"),

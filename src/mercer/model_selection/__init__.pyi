@@ -3,8 +3,8 @@ from mercer.model_selection._bias_variance import BiasVariance as BiasVariance
 from mercer.model_selection._bias_variance import bias_variance as bias_variance
 from mercer.model_selection._bias_variance import resampled_bias_variance as resampled_bias_variance
 from mercer.model_selection._comparison import McNemar as McNemar
-from mercer.model_selection._comparison import ModelComparison as ModelComparison
-from mercer.model_selection._comparison import compare_models as compare_models
+from mercer.model_selection._comparison import PairedComparison as PairedComparison
+from mercer.model_selection._comparison import compare_estimators as compare_estimators
 from mercer.model_selection._comparison import compare_scores as compare_scores
 from mercer.model_selection._comparison import mcnemar_test as mcnemar_test
 from mercer.model_selection._complexity import degrees_of_freedom as degrees_of_freedom

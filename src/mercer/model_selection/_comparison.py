@@ -40,7 +40,7 @@ class McNemar:
 
 
 @dataclass(frozen=True)
-class ModelComparison:
+class PairedComparison:
     """Two models compared on the same folds.
 
     Attributes
@@ -148,7 +148,7 @@ def compare_scores(
     rope: float = 0.01,
     level: float = 0.95,
     names: tuple[str, str] = ("first", "second"),
-) -> ModelComparison:
+) -> PairedComparison:
     r"""Compare the scores of two models on the same splits.
 
     The mean lead has a Student distribution around the measured one with J - 1 degrees of freedom and the scale
@@ -170,7 +170,7 @@ def compare_scores(
 
     Returns
     -------
-    ModelComparison
+    PairedComparison
 
     References
     ----------
@@ -192,7 +192,7 @@ def compare_scores(
     lead = score_interval(scores[0] - scores[1], test_share=test_share, level=level)
     tail = _lie_below(lead, 0.0, scores.shape[1])
     p_value = 1.0 if lead.mean == 0 else min(1.0, 2 * min(tail, 1 - tail))
-    return ModelComparison(names, scores, lead, p_value, rope, _weigh_lead(lead, rope, scores.shape[1]), None)
+    return PairedComparison(names, scores, lead, p_value, rope, _weigh_lead(lead, rope, scores.shape[1]), None)
 
 
 def _weigh_lead(lead: ScoreInterval, rope: float, n_splits: int) -> tuple[float, float, float]:
@@ -210,7 +210,7 @@ def _lie_below(lead: ScoreInterval, edge: float, n_splits: int) -> float:
     return float(student.cdf((edge - lead.mean) / lead.standard_error, n_splits - 1))
 
 
-def compare_models(
+def compare_estimators(
     first: Any,
     second: Any,
     X: Any,
@@ -220,7 +220,7 @@ def compare_models(
     scoring: Any = None,
     rope: float = 0.01,
     level: float = 0.95,
-) -> ModelComparison:
+) -> PairedComparison:
     """Fit two models on the same folds, and say which is better, whether it matters, or that the rows do not decide.
 
     Parameters
@@ -242,16 +242,16 @@ def compare_models(
 
     Returns
     -------
-    ModelComparison
+    PairedComparison
 
     Examples
     --------
     >>> from mercer.datasets import load_iris
     >>> from mercer.discriminant_analysis import LinearDiscriminantAnalysis
     >>> from mercer.dummy import DummyClassifier
-    >>> from mercer.model_selection import compare_models
+    >>> from mercer.model_selection import compare_estimators
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare_models(LinearDiscriminantAnalysis(), DummyClassifier(), X, y)
+    >>> found = compare_estimators(LinearDiscriminantAnalysis(), DummyClassifier(), X, y)
     >>> found.sentence
     'LinearDiscriminantAnalysis is better than DummyClassifier by more than 0.01 with probability 100.0%.'
     """
@@ -273,7 +273,7 @@ def compare_models(
     share = float(np.mean([len(test) / len(train) for train, test in splits]))
     found = compare_scores(*scores, test_share=share, rope=rope, level=level, names=_name(first, second))
     mcnemar = mcnemar_test(y[seen], predicted[0][seen], predicted[1][seen]) if classify else None
-    return ModelComparison(found.names, scores, found.interval, found.p_value, rope, found.probabilities, mcnemar)
+    return PairedComparison(found.names, scores, found.interval, found.p_value, rope, found.probabilities, mcnemar)
 
 
 def _name(first: Any, second: Any) -> tuple[str, str]:
