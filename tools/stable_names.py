@@ -105,6 +105,9 @@ def list_public() -> Iterator[tuple[str, str, Any]]:
 
 def is_scikit_name(module: str, name: str) -> bool:
     """Return whether scikit-learn has this name in the module of the same name."""
+    # Names of scikit-learn's that are there only once a switch was imported count as well.
+    importlib.import_module("sklearn.experimental.enable_halving_search_cv")
+    importlib.import_module("sklearn.experimental.enable_iterative_imputer")
     try:
         return hasattr(importlib.import_module(module.replace("mercer", "sklearn", 1)), name)
     except ImportError:

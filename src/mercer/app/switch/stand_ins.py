@@ -17,6 +17,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from mercer._base.scikit_learn import ABSTRACT
 from mercer.app.switch.record import Record
 from mercer.app.switch.watched import Watch
 from mercer.errors import ParameterError
@@ -100,8 +101,8 @@ class StandIn(ABCMeta):
         return _share(value, name, cls.mercer_pair) if isinstance(value, types.FunctionType) else value
 
 
-# What a stand-in has itself; _abc_impl is where Python keeps what it knows of an abstract class.
-_ITS_OWN = ("mercer_pair", "_abc_impl")
+# What a stand-in has itself.
+_ITS_OWN = ("mercer_pair", ABSTRACT)
 
 
 def _share(method: Any, name: str, pair: Pair) -> Any:

@@ -23,6 +23,7 @@ _SUBJECTS = {
     "export": "export_graphviz export_text plot_tree",
     "fastica": "FastICA fastica",
     "feature_select": "GenericUnivariateSelect SelectFdr SelectFpr SelectFwe SelectKBest SelectPercentile",
+    "from_model": "SelectFromModel",
     "forest": "ExtraTreesClassifier ExtraTreesRegressor RandomForestClassifier RandomForestRegressor "
     "RandomTreesEmbedding",
     "gaussian_mixture": "GaussianMixture",
@@ -61,7 +62,8 @@ _SUBJECTS = {
     "ridge": "Ridge RidgeCV RidgeClassifier RidgeClassifierCV",
     "robust_covariance": "MinCovDet EllipticEnvelope fast_mcd",
     "search": "GridSearchCV RandomizedSearchCV",
-    "sgd": "SGDClassifier SGDRegressor",
+    "self_training": "SelfTrainingClassifier",
+    "sgd": "SGDClassifier SGDOneClassSVM SGDRegressor",
     "sparse": "svm",
     "spectral_embedding": "SpectralEmbedding",
     "successive_halving": "HalvingGridSearchCV HalvingRandomSearchCV",

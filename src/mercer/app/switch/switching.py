@@ -145,14 +145,15 @@ def accelerate(*names: str | bool) -> Switch | None:
 
     Examples
     --------
-    >>> import mercer
-    >>> with mercer.accelerate("linear_model") as switch:
-    ...     from sklearn.linear_model import Ridge
-    ...     model = Ridge(alpha=0.0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
-    ...     isinstance(model, Ridge), type(model).__module__.split(".")[0], model.coef_.round(6).tolist()
-    (True, 'mercer', [2.0])
-    >>> switch.record.uses["linear_model.Ridge"].fits
-    1
+    In a program, since mercer's own modules, such as this one, get scikit-learn's classes::
+
+        import mercer
+
+        with mercer.accelerate("linear_model") as switch:
+            from sklearn.linear_model import Ridge
+
+            model = Ridge(alpha=0.0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+        type(model).__module__.split(".")[0], switch.record.uses["linear_model.Ridge"].fits  # ('mercer', 1)
     """
     if names == (False,):
         for switch in list(reversed(_STATE.switches)):

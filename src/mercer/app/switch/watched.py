@@ -9,6 +9,7 @@ import threading
 from functools import wraps
 from typing import Any
 
+from mercer._base.scikit_learn import BESIDE
 from mercer.app.switch.record import Record
 from mercer.errors import ParameterError
 
@@ -22,8 +23,6 @@ _CALLS = (
     "kneighbors",
     "inverse_transform",
 )
-# What scikit-learn keeps on an object beside its parameters: requests for metadata, the output container, callbacks.
-_KEPT = ("_metadata_request", "_sklearn_", "_skl_", "_parent_callback_ctx")
 
 
 class Watch:
@@ -91,7 +90,7 @@ def _fit_theirs(model: Any, theirs: type, method: str, args: Any, kwargs: Any, e
     if any(value is not ours[name].default for name, value in given.items() if name not in known and name in ours):
         raise error
     made = theirs(**{name: value for name, value in given.items() if name in known})
-    vars(made).update({name: value for name, value in vars(model).items() if name.startswith(_KEPT)})
+    vars(made).update({name: value for name, value in vars(model).items() if name.startswith(BESIDE)})
     try:
         answer = getattr(made, method)(*args, **kwargs)
     except Exception as refusal:
