@@ -28,8 +28,6 @@ OUTPUT_CONFIG = "_sklearn_output_config"
 CLONED = frozenset({_CALLBACKS, REQUESTS, OUTPUT_CONFIG})
 # How that begins which it keeps on an object beside its parameters.
 BESIDE = (REQUESTS, "_sklearn_", "_skl_", "_parent_callback_ctx")
-# Where Python keeps what it knows of an abstract class, as scikit-learn's bases are.
-ABSTRACT = "_abc_impl"
 # Where a pickled state names the version that wrote it.
 VERSION = "_sklearn_version"
 # How the attributes begin that the representation in notebooks reads.

@@ -9,7 +9,7 @@ import copyreg
 import importlib
 import inspect
 import types
-from abc import ABCMeta
+from abc import ABC, ABCMeta
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -17,7 +17,6 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from mercer._base.scikit_learn import ABSTRACT
 from mercer.app.switch.record import Record
 from mercer.app.switch.watched import Watch
 from mercer.errors import ParameterError
@@ -101,8 +100,8 @@ class StandIn(ABCMeta):
         return _share(value, name, cls.mercer_pair) if isinstance(value, types.FunctionType) else value
 
 
-# What a stand-in has itself.
-_ITS_OWN = ("mercer_pair", ABSTRACT)
+# What a stand-in has itself, with what Python keeps on an abstract class.
+_ITS_OWN = ("mercer_pair", *(name for name in vars(ABC) if name.startswith("_abc")))
 
 
 def _share(method: Any, name: str, pair: Pair) -> Any:

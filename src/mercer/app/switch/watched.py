@@ -9,7 +9,6 @@ import threading
 from functools import wraps
 from typing import Any
 
-from mercer._base.scikit_learn import BESIDE
 from mercer.app.switch.record import Record
 from mercer.errors import ParameterError
 
@@ -84,6 +83,9 @@ class Watch:
 
 def _fit_theirs(model: Any, theirs: type, method: str, args: Any, kwargs: Any, error: ParameterError) -> Any:
     """Fit scikit-learn's model and let `model` become it; raise the error if scikit-learn's has not the parameters."""
+    # Loaded here: a switch alone loads no family, and what estimators share is loaded with the first of them.
+    from mercer._base.scikit_learn import BESIDE
+
     given = model.get_params(deep=False)
     known = inspect.signature(theirs).parameters
     ours = inspect.signature(type(model)).parameters
