@@ -164,7 +164,7 @@ class SelectFromModel(WrappingSelector):
     def _note_columns(self, X: Any) -> None:
         """Store the number and the names of the columns, as the model found them."""
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         if hasattr(X, "columns") and "feature_names_in_" not in vars(self):
@@ -173,7 +173,7 @@ class SelectFromModel(WrappingSelector):
     def _read_limit(self, X: Any) -> dict[str, Any]:
         """Return the most columns to keep, as an attribute."""
         if self.max_features is None:
-            vars(self).pop("max_features_", None)
+            self.__dict__.pop("max_features_", None)
             return {}
         most = self.max_features(X) if callable(self.max_features) else self.max_features
         if not isinstance(most, Integral) or isinstance(most, bool):
@@ -281,7 +281,7 @@ def read_threshold(model: Any, scores: Array, threshold: Any) -> float:
             f"SelectFromModel: Expected threshold='mean' or threshold='median', or a multiple of them; got "
             f"{threshold!r}: Unknown reference: {reference}. Give a number, or a text such as '1.25*mean'."
         )
-    value = np.mean(scores) if reference == "mean" else np.median(scores)
+    value = float(np.mean(scores) if reference == "mean" else np.median(scores))
     return float(scale) * value if star else value
 
 

@@ -148,7 +148,7 @@ class SequentialFeatureSelector(SupportSelector):
         if isinstance(wanted, str):
             return width // 2 if self.tol is None else width - 1
         if isinstance(wanted, Integral):
-            if wanted >= width:
+            if int(wanted) >= width:
                 raise DataError(
                     f"SequentialFeatureSelector: n_features_to_select must be < n_features. Got {wanted} of {width} "
                     f"columns; give a smaller number."

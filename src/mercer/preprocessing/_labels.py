@@ -228,7 +228,8 @@ class LabelBinarizer(sklearn.preprocessing.LabelBinarizer):
         places = find_places(self.classes_, found.values)
         if known <= 2:
             # One column: of the second label, or of none.
-            codes = np.where((places == 1) & (known == 2), self.pos_label, self.neg_label).astype(kind)
+            codes = np.full(len(places), self.neg_label, kind)
+            codes[(places == 1) & (known == 2)] = self.pos_label
             return codes[found.codes].reshape(-1, 1)
         result = np.full((n, known), self.neg_label, kind)
         columns = places[found.codes]

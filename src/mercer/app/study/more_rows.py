@@ -52,7 +52,7 @@ def draw_apart(dataset: Dataset, sample: Dataset, options: Options) -> np.ndarra
     order = random.permutation(len(names))
     chosen = names[order[: int(np.searchsorted(np.cumsum(sizes[order]), most)) + 1]]
     # The choice knows a group if some of its rows were compared.
-    chosen = np.setdiff1d(chosen, np.unique(sample.groups))
+    chosen = np.setdiff1d(chosen, np.unique(np.asarray(sample.groups)))
     places = rest[np.isin(dataset.groups[rest], chosen)]
     return places if len(places) >= _FEWEST_APART else None
 
