@@ -264,7 +264,7 @@ DIFFERENCES: dict[str, str] = {
     "test_rbm::test_transform": "calls a private method of scikit-learn's class",
     "test_rbm::test_sample_hiddens": "calls private methods of scikit-learn's class",
     "test_mlp::test_preserve_feature_names*": (
-        "fits ten rows without a seed; for some draws the validation score still rises after 200 epochs, and that is said"
+        "fits ten rows without a seed; for some draws the validation score still rises after 200 epochs, which is said"
     ),
     "test_mlp::test_fit": "sets private attributes of scikit-learn's network and calls its private steps",
     "test_mlp::test_gradient": "calls private methods; tests/neural_network checks every gradient",

@@ -116,8 +116,8 @@ def anneal_log_partition(
 def _score_block(state: RestrictedState, words: Array, block: Block) -> Array:
     """Return the estimated log pseudo-likelihood of each row of a block."""
     rows = block.dense()
-    # A random linear form of the bits of a row's values, modulo 2^64; its high bits choose the unit. Rows of zeros get a
-    # word of their own. Adding zero turns -0.0 into 0.0, and float32 values have the same bits as float64.
+    # A random linear form of the bits of a row's values, modulo 2^64; its high bits choose the unit. Rows of zeros get
+    # a word of their own. Adding zero turns -0.0 into 0.0, and float32 values have the same bits as float64.
     bits = (rows.astype(np.float64) + 0.0).view(np.uint64)
     mixed = (bits ^ (bits >> np.uint64(32))) @ words[:-1]
     mixed = np.where(mixed == 0, words[-1], mixed)
