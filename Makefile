@@ -239,7 +239,7 @@ sanitize-fuzz: sanitize-build
 	$(SANITIZED) $(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
 
 # The thread sanitizer, on the fits in which threads share native steps; a data race ends it with status 66. FUZZ="--all"
-# adds a fit of every class that takes n_jobs (a quarter of an hour).
+# adds a fit of every class that takes n_jobs, which has not been timed to its end.
 sanitize-threads: $(VENV)/ready-test,lint
 	test -f build/thread/build.ninja || meson setup build/thread -Dsanitize_threads=true -Dlevels=$(LEVELS) \
 		-Dpython.platlibdir=$(THREAD_STAGE) -Dpython.purelibdir=$(THREAD_STAGE)
