@@ -1,13 +1,8 @@
 """Transformers of some columns each, over tables in any place."""
 
-from typing import Any
-
 from sklearn.compose import ColumnTransformer as TheirColumnTransformer
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise.composed import StreamedComposite
-from mercer._base.blockwise.frames import encode_elsewhere
-from mercer._source import place_of
 
 
 class ColumnTransformer(StreamedComposite, TheirColumnTransformer):
@@ -73,47 +68,3 @@ class ColumnTransformer(StreamedComposite, TheirColumnTransformer):
     """
 
     _members = "transformers"
-
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit all transformers, and join what they make of the training rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or a table elsewhere
-            Rows.
-        y : array-like of shape (n_samples,), column name or None, default=None
-            Targets.
-        **params : dict
-            Parameters of the transformers, through scikit-learn's metadata routing.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features_out)
-            The joined results; of a table elsewhere an object that an estimator takes in its stead.
-        """
-        place = place_of(X, y)
-        if place == "memory":
-            self.__dict__.pop("_table_output", None)
-            return super().fit_transform(X, y, **params)
-        return self._fit_elsewhere(X, y, place, super().fit_transform, params)
-
-    def transform(self, X: Any, **params: Any) -> Any:
-        """Join what the transformers make of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or a table elsewhere
-            Rows.
-        **params : dict
-            Parameters of the transformers, through scikit-learn's metadata routing.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features_out)
-            The joined results; of a table elsewhere an object that an estimator takes in its stead.
-        """
-        place = place_of(X)
-        if place == "memory":
-            return super().transform(X, **params)
-        check_is_fitted(self)
-        return encode_elsewhere(self, X, place)

@@ -20,8 +20,6 @@ class SelectKBest(UnivariateSelector):
         The score of each column.
     pvalues_ : ndarray of shape (n_features,) or None
         The p-value of each score, where the function gives any.
-    history_, converged_, n_iter_, certificate_
-        As every estimator has them; nothing is optimised.
 
     See Also
     --------
@@ -60,8 +58,6 @@ class SelectPercentile(UnivariateSelector):
     ----------
     scores_, pvalues_
         As :class:`SelectKBest` has them.
-    history_, converged_, n_iter_, certificate_
-        As every estimator has them; nothing is optimised.
 
     See Also
     --------
@@ -94,8 +90,6 @@ class SelectFpr(UnivariateSelector):
     ----------
     scores_, pvalues_
         As :class:`SelectKBest` has them.
-    history_, converged_, n_iter_, certificate_
-        As every estimator has them; nothing is optimised.
 
     See Also
     --------
@@ -125,8 +119,6 @@ class SelectFdr(UnivariateSelector):
     ----------
     scores_, pvalues_
         As :class:`SelectKBest` has them.
-    history_, converged_, n_iter_, certificate_
-        As every estimator has them; nothing is optimised.
 
     See Also
     --------
@@ -160,8 +152,6 @@ class SelectFwe(UnivariateSelector):
     ----------
     scores_, pvalues_
         As :class:`SelectKBest` has them.
-    history_, converged_, n_iter_, certificate_
-        As every estimator has them; nothing is optimised.
 
     See Also
     --------
@@ -190,8 +180,6 @@ class GenericUnivariateSelect(UnivariateSelector):
     ----------
     scores_, pvalues_
         As :class:`SelectKBest` has them.
-    history_, converged_, n_iter_, certificate_
-        As every estimator has them; nothing is optimised.
 
     See Also
     --------

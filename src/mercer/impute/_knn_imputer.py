@@ -6,23 +6,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.impute import KNNImputer as TheirImputer
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
-from mercer._base.blockwise import BlockMap, refuse_infinite
+from mercer._base.blockwise import refuse_infinite
 from mercer._base.parameter import Boolean, Choice, Function, Integer, parameter
 from mercer._native.nearest import known_entries
 from mercer._source import Source
 from mercer._stored import Stored, floats, part
 from mercer._types import Array
-from mercer.impute._marked import MarkedTransformer, find_missing
-from mercer.impute._missing_indicator import indicate_columns
+from mercer.impute._filling import FillingMap, Imputer
+from mercer.impute._marked import find_missing
 
 # Training entries that a native call compares with; it then takes some 20 ms.
 _ENTRIES = 2**25
 
 
-class KNNImputer(MarkedTransformer):
+class KNNImputer(Imputer):
     r"""Fill missing entries with the mean of the nearest training rows that have them.
 
     .. math:: d(a, b)^2 = \frac{d}{|K|} \sum_{j \in K} (a_j - b_j)^2
@@ -70,16 +69,14 @@ class KNNImputer(MarkedTransformer):
         doc="How neighbours weigh: alike, by the inverse of their distance, or as a function of the distances says.",
     )
     metric: str | Callable[..., Any] = parameter(
-        Choice("nan_euclidean") | Function(), default="nan_euclidean", doc="The distance, or a function of two rows."
+        Choice("nan_euclidean") | Function(),
+        default="nan_euclidean",
+        doc="The distance, or a function of two rows.",
     )
     copy: bool = parameter(
-        Boolean(), default=True, doc="Whether results are new arrays; False writes those of NumPy floats over the rows."
-    )
-    add_indicator: bool = parameter(
-        Boolean(), default=False, doc="Whether the columns of a MissingIndicator stand beside the others."
-    )
-    keep_empty_features: bool = parameter(
-        Boolean(), default=False, doc="Whether a column without known training entries is filled with 0 and kept."
+        Boolean(),
+        default=True,
+        doc="Whether results are new arrays; False writes those of NumPy floats over the rows.",
     )
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
@@ -87,7 +84,6 @@ class KNNImputer(MarkedTransformer):
     _takes_sparse = False
     _depends_on_units = ("columns",)
     _stored: ClassVar[dict[str, Stored]] = {
-        "indicator_": part("MissingIndicator", "none"),
         "_fit_columns": floats("columns, *"),
         "_means": floats("columns"),
         "_theirs": part("KNNImputer", "none"),
@@ -98,9 +94,6 @@ class KNNImputer(MarkedTransformer):
 
     def _make_theirs(self) -> Any:
         return TheirImputer(**{name: getattr(self, name) for name in TheirImputer().get_params()})
-
-    def _read_theirs(self, theirs: Any) -> dict[str, Any]:
-        return {"indicator_": theirs.indicator_}
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KNNImputer":
@@ -121,70 +114,34 @@ class KNNImputer(MarkedTransformer):
         counts = known.sum(axis=1)
         means = np.where(known, columns, 0.0).sum(axis=1) / np.maximum(counts, 1)
         means = np.where(counts > 0, means, np.nan)
-        indicator = None
-        if self.add_indicator:
-            indicator = indicate_columns(self.missing_values, np.flatnonzero(~known.all(axis=1)), len(columns))
-        return {"_fit_columns": columns, "_means": means, "indicator_": indicator}
+        return {"_fit_columns": columns, "_means": means, "indicator_": self._indicate(~known.all(axis=1))}
+
+    def _find_known(self) -> Array:
+        return ~np.isnan(self._means) | self.keep_empty_features
 
     def _make_map(self, back: bool = False) -> "_FromNearest":
-        told = np.empty(0, np.int64) if self.indicator_ is None else self.indicator_.features_
-        kept = np.arange(len(self._means)) if self.keep_empty_features else np.flatnonzero(~np.isnan(self._means))
-        number = min(self.n_neighbors, self._fit_columns.shape[1])
-        by_distance = self.weights == "distance"
-        means = np.where(np.isnan(self._means), 0.0, self._means)
-        name = type(self).__name__
-        return _FromNearest(name, self.missing_values, self._fit_columns, means, kept, told, number, by_distance)
-
-    def _count_columns(self, source: Source) -> int:
-        told = 0 if self.indicator_ is None else len(self.indicator_.features_)
-        return told + (len(self._means) if self.keep_empty_features else int((~np.isnan(self._means)).sum()))
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns that are kept, and of the indicator's.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names.
-        """
-        check_is_fitted(self)
-        if self._theirs is not None:
-            return self._theirs.get_feature_names_out(input_features)
-        names = np.asarray(self._check_names(input_features), dtype=object)
-        kept = names if self.keep_empty_features else names[~np.isnan(self._means)]
-        told = () if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
-        return np.concatenate([kept, told]) if len(told) else kept
+        return _FromNearest(
+            type(self).__name__,
+            self.missing_values,
+            np.flatnonzero(self._find_known()),
+            self._list_told(),
+            self._fit_columns,
+            np.where(np.isnan(self._means), 0.0, self._means),
+            min(self.n_neighbors, self._fit_columns.shape[1]),
+            self.weights == "distance",
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class _FromNearest(BlockMap):
-    """Rows with means of the nearest training rows in the place of missing entries, and indicators of those `told`."""
+class _FromNearest(FillingMap):
+    """Rows with means of the nearest training rows in the place of missing entries."""
 
-    mark: float
     columns: Array
     means: Array
-    kept: Array
-    told: Array
     n_neighbors: int
     by_distance: bool
 
-    def on_rows(self, rows: Array, xp: Any = np) -> Array:
-        out = np.empty((len(rows), len(self.kept) + len(self.told)), rows.dtype)
-        self._fill(rows, out)
-        return out
-
-    def write(self, block: Any, out: Array) -> None:
-        self._fill(block.X, out)
-        self.check(block.X, out, np)
-
-    def _fill(self, rows: Array, out: Array) -> None:
-        missing, width = find_missing(rows, self.mark), len(self.kept)
-        out[:, width:] = missing[:, self.told]
+    def fill(self, rows: Array, missing: Array, out: Array) -> None:
         filled = np.where(missing, np.nan, rows).astype(np.float64, copy=False)
         wanted, (n, k) = missing.astype(np.uint8), (self.columns.shape[1], self.n_neighbors)
         scratch = np.empty(n), np.empty(n), np.empty(k), np.empty(k, np.int64)
@@ -194,4 +151,4 @@ class _FromNearest(BlockMap):
             known_entries.fill_from_nearest(
                 self.columns, filled[part], wanted[part], self.by_distance, self.means, *scratch, result[part]
             )
-        out[:, :width] = result[:, self.kept]
+        out[...] = result[:, self.kept]

@@ -104,18 +104,7 @@ class MissingIndicator(MarkedTransformer):
         return len(self.features_)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns that are told of, each after ``missingindicator_``.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names.
-        """
+        """Return the names of the columns that are told of, each after ``missingindicator_``."""
         check_is_fitted(self)
         names = self._check_names(input_features)
         return np.asarray([f"{type(self).__name__.lower()}_{names[index]}" for index in self.features_], dtype=object)

@@ -11,7 +11,7 @@ from scipy.sparse import hstack
 from sklearn.impute import SimpleImputer as TheirImputer
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.blockwise import BlockMap, refuse_infinite
+from mercer._base.blockwise import refuse_infinite
 from mercer._base.blockwise.quantiles import summarise_columns
 from mercer._base.parameter import Anything, Boolean, Choice, Function, parameter
 from mercer._source import Source
@@ -21,11 +21,11 @@ from mercer._statistic.pair import Pair
 from mercer._stored import Stored, floats, labels, part
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.impute._marked import Marked, MarkedTransformer, find_missing
-from mercer.impute._missing_indicator import indicate_columns
+from mercer.impute._filling import FillingMap, Imputer
+from mercer.impute._marked import Marked, find_missing
 
 
-class SimpleImputer(MarkedTransformer):
+class SimpleImputer(Imputer):
     """Put one value of each column in the place of its missing entries.
 
     Attributes
@@ -61,21 +61,18 @@ class SimpleImputer(MarkedTransformer):
         "``fill_value``, or what a function returns for the known entries.",
     )
     fill_value: Any = parameter(
-        Anything(), default=None, doc="The constant; None means 0 for numbers, and 'missing_value' for texts."
+        Anything(),
+        default=None,
+        doc="The constant; None means 0 for numbers, and 'missing_value' for texts.",
     )
     copy: bool = parameter(
-        Boolean(), default=True, doc="Whether results are new arrays; False writes those of NumPy floats over the rows."
-    )
-    add_indicator: bool = parameter(
-        Boolean(), default=False, doc="Whether the columns of a MissingIndicator stand beside the others."
-    )
-    keep_empty_features: bool = parameter(
-        Boolean(), default=False, doc="Whether a column without known training entries is filled with 0 and kept."
+        Boolean(),
+        default=True,
+        doc="Whether results are new arrays; False writes those of NumPy floats over the rows.",
     )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "statistics_": floats("columns") | labels("columns"),
-        "indicator_": part("MissingIndicator", "none"),
         "_theirs": part("SimpleImputer", "none"),
     }
 
@@ -94,7 +91,7 @@ class SimpleImputer(MarkedTransformer):
         )
 
     def _read_theirs(self, theirs: Any) -> dict[str, Any]:
-        return {"statistics_": theirs.statistics_, "indicator_": theirs.indicator_}
+        return super()._read_theirs(theirs) | {"statistics_": theirs.statistics_}
 
     def _survey(self, source: Source, seen: None) -> Generator[Any, Any, dict[str, Any]]:
         mark, width = self.missing_values, source.n_features
@@ -117,14 +114,16 @@ class SimpleImputer(MarkedTransformer):
             values = np.where(known, sums.first.mean if self.strategy == "mean" else fill, np.nan)
         if self.keep_empty_features:
             values = np.where(known, values, (self.fill_value or 0) if self.strategy == "constant" else 0.0)
-        told = np.flatnonzero(missing)
-        indicator = indicate_columns(self.missing_values, told, width) if self.add_indicator else None
-        return {"statistics_": values, "indicator_": indicator}
+        return {"statistics_": values, "indicator_": self._indicate(missing)}
+
+    def _find_known(self) -> Array:
+        return ~np.isnan(self.statistics_)
 
     def _make_map(self, back: bool = False) -> "_Filled":
-        kept = np.flatnonzero(~np.isnan(self.statistics_))
-        if len(kept) < len(self.statistics_):
-            empty = np.flatnonzero(np.isnan(self.statistics_))
+        known = self._find_known()
+        kept = np.flatnonzero(known)
+        if len(kept) < len(known):
+            empty = np.flatnonzero(~known)
             names = vars(self).get("feature_names_in_")
             warnings.warn(
                 f"Skipping features without any observed values: {empty if names is None else names[empty]}. At least "
@@ -132,12 +131,7 @@ class SimpleImputer(MarkedTransformer):
                 UserWarning,
                 stacklevel=4,
             )
-        told = np.empty(0, np.int64) if self.indicator_ is None else self.indicator_.features_
-        return _Filled(type(self).__name__, self.missing_values, kept, self.statistics_[kept], told)
-
-    def _count_columns(self, source: Source) -> int:
-        told = 0 if self.indicator_ is None else len(self.indicator_.features_)
-        return int((~np.isnan(self.statistics_)).sum()) + told
+        return _Filled(type(self).__name__, self.missing_values, kept, self._list_told(), self.statistics_[kept])
 
     def inverse_transform(self, X: Any) -> Array:
         """Mark the filled entries as missing again; needs ``add_indicator=True``.
@@ -160,8 +154,7 @@ class SimpleImputer(MarkedTransformer):
             )
         if self._theirs is not None:
             return self._theirs.inverse_transform(X)
-        rows, told = np.asarray(X), self.indicator_.features_
-        kept = np.flatnonzero(~np.isnan(self.statistics_))
+        rows, told, kept = np.asarray(X), self._list_told(), np.flatnonzero(self._find_known())
         result = np.full((len(rows), len(self.statistics_)), self.missing_values, dtype=rows.dtype)
         result[:, kept] = rows[:, : len(kept)]
         marks = np.zeros(result.shape, bool)
@@ -169,56 +162,20 @@ class SimpleImputer(MarkedTransformer):
         result[marks] = self.missing_values
         return result
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns that are kept, and of the indicator's.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names.
-        """
-        check_is_fitted(self)
-        if self._theirs is not None:
-            return self._theirs.get_feature_names_out(input_features)
-        names = np.asarray(self._check_names(input_features), dtype=object)
-        kept = names[~np.isnan(self.statistics_)]
-        told = () if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
-        return np.concatenate([kept, told]) if len(told) else kept
-
 
 @dataclass(frozen=True, eq=False)
-class _Filled(BlockMap):
-    """Rows with `values` in the place of missing entries of the columns `kept`, and indicators of those `told`."""
+class _Filled(FillingMap):
+    """Rows with `values` in the place of missing entries of the columns that are kept."""
 
-    mark: float
-    kept: Array
     values: Array
-    told: Array
 
-    def on_rows(self, rows: Array, xp: Any = np) -> Array:
-        out = np.empty((len(rows), len(self.kept) + len(self.told)), rows.dtype)
-        self._fill(rows, out)
-        return out
-
-    def write(self, block: Any, out: Array) -> None:
-        self._fill(block.X, out)
-        self.check(block.X, out, np)
-
-    def _fill(self, rows: Array, out: Array) -> None:
-        missing, width = find_missing(rows, self.mark), len(self.kept)
-        # The indicators first: `out` may be the rows themselves, which are then all kept.
-        out[:, width:] = missing[:, self.told]
-        if width == rows.shape[1]:
-            out[:, :width] = rows
+    def fill(self, rows: Array, missing: Array, out: Array) -> None:
+        if len(self.kept) == rows.shape[1]:
+            out[...] = rows
         else:
-            out[:, :width] = rows[:, self.kept]
+            out[...] = rows[:, self.kept]
             missing = missing[:, self.kept]
-        np.copyto(out[:, :width], self.values.astype(out.dtype), where=missing)
+        np.copyto(out, self.values.astype(out.dtype), where=missing)
 
     def on_entries(self, X: Any, in_place: bool) -> Any:
         self.check(X.data, X.data, np)

@@ -6,7 +6,6 @@ from sklearn.pipeline import FeatureUnion as TheirFeatureUnion
 from sklearn.pipeline import make_union as make_theirs
 
 from mercer._base.blockwise.composed import StreamedComposite
-from mercer._base.blockwise.frames import encode_elsewhere
 from mercer._source import place_of
 
 
@@ -73,47 +72,6 @@ class FeatureUnion(StreamedComposite, TheirFeatureUnion):
             return self
         self.__dict__.pop("_table_output", None)
         return super().fit(X, y, **fit_params)
-
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit all transformers, and join what they make of the training rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or a table elsewhere
-            Rows.
-        y : array-like of shape (n_samples,), column name or None, default=None
-            Targets.
-        **params : dict
-            Parameters of the transformers, through scikit-learn's metadata routing.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features_out)
-            The joined results; of a table elsewhere an object that an estimator takes in its stead.
-        """
-        place = place_of(X, y)
-        if place == "memory":
-            self.__dict__.pop("_table_output", None)
-            return super().fit_transform(X, y, **params)
-        return self._fit_elsewhere(X, y, place, super().fit_transform, params)
-
-    def transform(self, X: Any, **params: Any) -> Any:
-        """Join what the transformers make of rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or a table elsewhere
-            Rows.
-        **params : dict
-            Parameters of the transformers, through scikit-learn's metadata routing.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features_out)
-            The joined results; of a table elsewhere an object that an estimator takes in its stead.
-        """
-        place = place_of(X)
-        return super().transform(X, **params) if place == "memory" else encode_elsewhere(self, X, place)
 
 
 def make_union(*transformers: Any, **options: Any) -> FeatureUnion:

@@ -116,18 +116,7 @@ class Basis(BlockTransformer):
         return self._n_features_out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the new columns.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names.
-        """
+        """Return the names of the new columns."""
         check_is_fitted(self)
         return np.asarray(self._list_names(self._check_names(input_features)), dtype=object)
 

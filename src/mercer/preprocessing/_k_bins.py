@@ -250,18 +250,7 @@ class KBinsDiscretizer(ReversibleTransformer):
         return result
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns; those of indicators end in the number of the bin.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names.
-        """
+        """Return the names of the columns; those of indicators end in the number of the bin."""
         check_is_fitted(self)
         names = self._check_names(input_features)
         if self.encode != "ordinal":

@@ -14,7 +14,84 @@ from mercer._types import Array
 from mercer.errors import DataError
 
 
-class LabelEncoder(sklearn.preprocessing.LabelEncoder):
+class FoundLabels:
+    """What the classes of one column of labels share: a native table finds the labels, or scikit-learn's code does."""
+
+    def _find(self, y: Any) -> Distinct | None:
+        """Return the different labels; None where scikit-learn's code should look at them."""
+        return find_labels(y)
+
+    def _store(self, found: Distinct) -> None:
+        """Store the labels, sorted."""
+        self.classes_ = found.values[sort_values(found.values)]
+
+    def _knows(self, found: Distinct) -> bool:
+        """Return whether new labels are of the kind that the fit has seen."""
+        raise NotImplementedError  # each class defines its own
+
+    def _give(self, found: Distinct, places: Array, y: Any) -> Array:
+        """Return the result for labels, by the place of each different one; -1 for one that the fit has not seen."""
+        raise NotImplementedError  # each class defines its own
+
+    def fit(self, y: Any) -> Any:
+        """Find the different labels.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,), or what else scikit-learn's class takes
+            Labels.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        found = self._find(y)
+        if found is None:
+            return super().fit(y)  # type: ignore[misc]
+        self._store(found)
+        return self
+
+    def fit_transform(self, y: Any) -> Any:
+        """Find the different labels, and transform them.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,), or what else scikit-learn's class takes
+            Labels.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples,) or (n_samples, n_classes)
+            As :meth:`transform` returns them.
+        """
+        found = self._find(y)
+        if found is None:
+            return super().fit_transform(y)  # type: ignore[misc]
+        self._store(found)
+        return self._give(found, find_places(self.classes_, found.values), y)
+
+    def transform(self, y: Any) -> Any:
+        """Give labels their numbers, or their columns.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,), or what else scikit-learn's class takes
+            Labels.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples,) or (n_samples, n_classes)
+            The number of each label, or a row of zeros and ones.
+        """
+        check_is_fitted(self)
+        found = self._find(y)
+        if found is None or not self._knows(found):
+            return super().transform(y)  # type: ignore[misc]
+        return self._give(found, find_places(self.classes_, found.values), y)
+
+
+class LabelEncoder(FoundLabels, sklearn.preprocessing.LabelEncoder):
     """Number the labels of one column, in sorted order.
 
     Attributes
@@ -42,65 +119,10 @@ class LabelEncoder(sklearn.preprocessing.LabelEncoder):
     array(['paris'], dtype='<U9')
     """
 
-    def fit(self, y: Any) -> "LabelEncoder":
-        """Find the different labels.
+    def _knows(self, found: Distinct) -> bool:
+        return (found.values.dtype.kind in "iub") == (self.classes_.dtype.kind in "iub")
 
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        Returns
-        -------
-        self : LabelEncoder
-            The fitted encoder.
-        """
-        found = find_labels(y)
-        if found is None:
-            return super().fit(y)
-        self.classes_ = found.values[sort_values(found.values)]
-        return self
-
-    def fit_transform(self, y: Any) -> Array:
-        """Find the different labels, and number them.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The number of each label.
-        """
-        found = find_labels(y)
-        if found is None:
-            return super().fit_transform(y)
-        order = sort_values(found.values)
-        self.classes_ = found.values[order]
-        places = np.empty(len(order), np.int64)
-        places[order] = np.arange(len(order))
-        return places[found.codes]
-
-    def transform(self, y: Any) -> Array:
-        """Number labels.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels that the fit has seen.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The number of each label.
-        """
-        check_is_fitted(self)
-        found = find_labels(y)
-        if found is None or (found.values.dtype.kind in "iub") != (self.classes_.dtype.kind in "iub"):
-            return super().transform(y)
-        places = find_places(self.classes_, found.values)
+    def _give(self, found: Distinct, places: Array, y: Any) -> Array:
         if (places < 0).any():
             unknown = found.values[places < 0]
             row = int(np.flatnonzero(places[found.codes] < 0)[0])
@@ -111,7 +133,7 @@ class LabelEncoder(sklearn.preprocessing.LabelEncoder):
         return places[found.codes]
 
 
-class LabelBinarizer(sklearn.preprocessing.LabelBinarizer):
+class LabelBinarizer(FoundLabels, sklearn.preprocessing.LabelBinarizer):
     """Give each label a column that is one in the rows with this label, and zero elsewhere.
 
     Two labels share one column, which is one for the second.
@@ -151,63 +173,13 @@ class LabelBinarizer(sklearn.preprocessing.LabelBinarizer):
            [1, 0, 0]])
     """
 
-    def fit(self, y: Any) -> "LabelBinarizer":
-        """Find the different labels.
+    def _find(self, y: Any) -> Distinct | None:
+        return None if self._is_unusual() else find_labels(y)
 
-        Parameters
-        ----------
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or indicators of several labels.
-
-        Returns
-        -------
-        self : LabelBinarizer
-            The fitted binarizer.
-        """
-        found = None if self._is_unusual() else find_labels(y)
-        if found is None:
-            return super().fit(y)
-        self._store(found)
-        return self
-
-    def fit_transform(self, y: Any) -> Any:
-        """Find the different labels, and give each a column.
-
-        Parameters
-        ----------
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or indicators of several labels.
-
-        Returns
-        -------
-        {ndarray, sparse matrix} of shape (n_samples, n_classes)
-            One column for two labels.
-        """
-        found = None if self._is_unusual() else find_labels(y)
-        if found is None:
-            return super().fit(y).transform(y)
-        self._store(found)
-        return self._spread(found, y)
-
-    def transform(self, y: Any) -> Any:
-        """Give labels the columns of the fit.
-
-        Parameters
-        ----------
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_classes)
-            Labels, or indicators of several labels.
-
-        Returns
-        -------
-        {ndarray, sparse matrix} of shape (n_samples, n_classes)
-            One column for two labels.
-        """
-        check_is_fitted(self)
-        found = None if self._is_unusual() or self.y_type_ not in ("binary", "multiclass") else find_labels(y)
+    def _knows(self, found: Distinct) -> bool:
         # scikit-learn gives more than two different new labels a column each, although the fit has seen only two.
-        if found is None or (len(found.values) > 2 and len(self.classes_) <= 2):
-            return super().transform(y)
-        return self._spread(found, y)
+        few = len(found.values) <= 2 or len(self.classes_) > 2
+        return self.y_type_ in ("binary", "multiclass") and few
 
     def _is_unusual(self) -> bool:
         """Return whether scikit-learn's code has to check the parameters or make a sparse matrix."""
@@ -217,15 +189,13 @@ class LabelBinarizer(sklearn.preprocessing.LabelBinarizer):
         )
 
     def _store(self, found: Distinct) -> None:
+        super()._store(found)
         self.y_type_ = "binary" if len(found.values) <= 2 else "multiclass"
         self.sparse_input_ = False
-        self.classes_ = found.values[sort_values(found.values)]
 
-    def _spread(self, found: Distinct, y: Any) -> Array:
-        """Return a column for each label."""
+    def _give(self, found: Distinct, places: Array, y: Any) -> Array:
         known, n = len(self.classes_), len(found.codes)
         kind = y.dtype if getattr(getattr(y, "dtype", None), "kind", "") == "i" else np.int64
-        places = find_places(self.classes_, found.values)
         if known <= 2:
             # One column: of the second label, or of none.
             codes = np.full(len(places), self.neg_label, kind)

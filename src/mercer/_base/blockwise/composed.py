@@ -17,6 +17,7 @@ from sklearn.base import clone
 from mercer._base.blockwise.frames import encode_elsewhere
 from mercer._base.interface import BaseEstimator, TransformerMixin
 from mercer._base.scikit_learn import add_places
+from mercer._source import place_of
 from mercer._source.block import DenseBlock, SparseBlock
 from mercer._source.file.mapped_rows import MappedRows
 from mercer._source.table.encoded import EncodedTable, Locate, TableBlocks, TableView, refuse_second_pass
@@ -173,11 +174,114 @@ class Streamed:
         return self.transform(read_frame(rows))  # type: ignore[attr-defined]
 
 
+class StreamedTransformer(Streamed):
+    """What transformers share that learn the first block of a table alone."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn what the columns of the result are.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
+            Rows.
+        y : None or the name of a column
+            The column of the targets of a table elsewhere, which is left out.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self.__dict__.pop("_table_output", None)
+        fit = super().fit  # type: ignore[misc]
+        place = place_of(X)
+        return fit(X, y) if place == "memory" else self._fit_to_head(X, y, place, fit)
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit to rows, and transform them.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
+            Rows.
+        y : None or the name of a column
+            The column of the targets of a table elsewhere, which is left out.
+        **params : dict
+            Parameters of ``fit``.
+
+        Returns
+        -------
+        ndarray, sparse matrix or frame of shape (n_samples, n_features_out)
+            The result; of rows elsewhere an object that an estimator takes in their stead.
+        """
+        return self.fit(X, y, **params).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Transform rows by what the fit has learnt.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
+            Rows.
+
+        Returns
+        -------
+        ndarray, sparse matrix or frame of shape (n_samples, n_features_out)
+            The result; of rows elsewhere an object that an estimator takes in their stead.
+        """
+        place = place_of(X)
+        return super().transform(X) if place == "memory" else encode_elsewhere(self, X, place)  # type: ignore[misc]
+
+
 class StreamedComposite(Streamed):
     """What composites share: members that are fitted to the whole table."""
 
     # The attribute that lists members as (name, transformer) or (name, transformer, columns).
     _members: str
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit all transformers, and join what they make of the training rows.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features), or a table elsewhere
+            Rows.
+        y : array-like of shape (n_samples,), column name or None, default=None
+            Targets.
+        **params : dict
+            Parameters of the transformers, through scikit-learn's metadata routing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features_out)
+            The joined results; of a table elsewhere an object that an estimator takes in its stead.
+        """
+        fit = super().fit_transform  # type: ignore[misc]
+        place = place_of(X, y)
+        if place != "memory":
+            return self._fit_elsewhere(X, y, place, fit, params)
+        self.__dict__.pop("_table_output", None)
+        return fit(X, y, **params)
+
+    def transform(self, X: Any, **params: Any) -> Any:
+        """Join what the transformers make of rows.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features), or a table elsewhere
+            Rows.
+        **params : dict
+            Parameters of the transformers, through scikit-learn's metadata routing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features_out)
+            The joined results; of a table elsewhere an object that an estimator takes in its stead.
+        """
+        place = place_of(X)
+        if place == "memory":
+            return super().transform(X, **params)  # type: ignore[misc]
+        return encode_elsewhere(self, X, place)
 
     def _fit_elsewhere(self, X: Any, y: Any, place: str, fit: Any, params: dict[str, Any]) -> Any:
         """Fit the members to the whole table, and return the training rows as they are encoded block by block."""

@@ -33,6 +33,11 @@ _PLACES = {
     "device": "memory of a device",
 }
 _OUTPUTS = "ndarray of shape (n_samples,) or (n_samples, n_outputs)"
+_NAMES = (
+    "input_features : array-like of str or None, default=None\n"
+    "    The names of the columns; None means those seen by ``fit``, or x0, x1..."
+)
+_TEXTS = "raw_documents : iterable\n    Texts, bytes, files or their names; each is read once."
 # What the methods return, and the base of the classes whose methods are meant.
 _RETURNS = {
     "fit": ("", _SELF),
@@ -47,6 +52,7 @@ _RETURNS = {
     "inverse_transform": ("", "ndarray of shape (n_samples, n_features)\n    Rows."),
     "score": ("", "float"),
     "score_samples": ("", "ndarray of shape (n_samples,)"),
+    "get_feature_names_out": ("", "ndarray of str\n    The names of the columns of the result."),
 }
 # Texts of parameters that most classes have, for lines that state none.
 SHARED = {
@@ -55,6 +61,8 @@ SHARED = {
     "random_state": "The seed.",
     "verbose": "Whether to print a line for each step.",
 }
+# Arguments that mean the same in all methods.
+_OTHERS = {"sample_weight": _WEIGHTS, "classes": _CLASSES, "input_features": _NAMES, "raw_documents": _TEXTS}
 # Attributes that every fit stores, for docstrings that do not say more about them.
 _RECORD = ("history_", "converged_", "n_iter_", "certificate_")
 _COLUMNS = ("n_features_in_", "feature_names_in_")
@@ -106,7 +114,7 @@ def describe_argument(argument: str, required: bool, name: str, cls: Any, kinds:
         return _describe_rows(name, cls)
     if argument == "y":
         return _describe_targets(kinds, required)
-    return _WEIGHTS if argument == "sample_weight" else _CLASSES if argument == "classes" else ""
+    return _OTHERS.get(argument, "")
 
 
 def list_arguments(method: Any) -> dict[str, bool]:
@@ -120,10 +128,12 @@ def list_arguments(method: Any) -> dict[str, bool]:
 
 
 def _describe_rows(name: str, cls: Any) -> str:
-    """Return the entry of `X`: the kinds and places of rows that the class declares."""
+    """Return the entry of `X`: the kinds and places of rows that the class declares, or its own text (`_row_text`)."""
     if name == "inverse_transform":
         text = "X : array-like of shape (n_samples, n_features_out)\n    Rows as :meth:`transform` returns them."
         return _fit_columns(text, cls)
+    if own := getattr(cls, "_row_text", ""):
+        return own
     kind = "{array-like, sparse matrix}" if getattr(cls, "_takes_sparse", False) else "array-like"
     # Where parameters decide, the class has a property, and a method that says nothing speaks of memory.
     places = getattr(cls, "_places", ())

@@ -92,50 +92,19 @@ class CountVectorizer(Vectorizer):
     )
 
     def fit(self, raw_documents: Iterable[Any], y: Any = None) -> "CountVectorizer":
-        """Learn the terms.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            Texts, bytes, files or their names; each is read once.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the terms."""
         self._check_settings()
         self._learn(raw_documents)
         return self
 
     def partial_fit(self, raw_documents: Iterable[Any], y: Any = None) -> "CountVectorizer":
-        """Learn the terms of more texts, beside those seen before.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            More texts.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the terms of more texts, beside those seen before."""
         self._check_settings()
         self._learn(raw_documents, again="_seen_terms" in vars(self))
         return self
 
     def fit_transform(self, raw_documents: Iterable[Any], y: Any = None) -> Any:
         """Learn the terms and return their counts.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            Texts, bytes, files or their names; each is read once.
-        y : None
-            Not used.
 
         Returns
         -------
@@ -155,11 +124,6 @@ class CountVectorizer(Vectorizer):
 
     def transform(self, raw_documents: Iterable[Any]) -> Any:
         """Count the terms of the vocabulary.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            Texts, bytes, files or their names.
 
         Returns
         -------
@@ -198,17 +162,7 @@ class CountVectorizer(Vectorizer):
         return [terms[np.sort(rows.indices[piece[rows.data[piece] != 0]])] for piece in pieces]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Return the terms in the order of the columns.
-
-        Parameters
-        ----------
-        input_features : None
-            Not used.
-
-        Returns
-        -------
-        ndarray of object
-        """
+        """Return the terms in the order of the columns."""
         vocabulary = self._find_vocabulary()
         names = np.empty(len(vocabulary), object)
         names[:] = sorted(vocabulary, key=vocabulary.__getitem__)

@@ -1,7 +1,7 @@
 """Texts as counts of hashed terms."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.preprocessing import normalize
@@ -50,20 +50,10 @@ class HashingVectorizer(TransformerMixin, Vectorizer, auto_wrap_output_keys=None
         Boolean(), default=True, after="norm", doc="Whether terms of negative hash count negatively."
     )
 
+    _row_text: ClassVar[str] = "X : iterable\n    Texts, bytes, files or their names; a fit does not read them."
+
     def fit(self, X: Any, y: Any = None) -> "HashingVectorizer":
-        """Check the parameters; nothing is learnt.
-
-        Parameters
-        ----------
-        X : iterable
-            Not read.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
+        """Check the parameters; nothing is learnt."""
         if isinstance(X, str):
             raise DataError(
                 "HashingVectorizer: Iterable over raw text documents expected, string object received. Put the text "
@@ -73,28 +63,11 @@ class HashingVectorizer(TransformerMixin, Vectorizer, auto_wrap_output_keys=None
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "HashingVectorizer":
-        """Check the parameters; nothing is learnt.
-
-        Parameters
-        ----------
-        X : iterable
-            Not read.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
+        """Check the parameters; nothing is learnt."""
         return self.fit(X)
 
     def transform(self, X: Iterable[Any]) -> Any:
         """Count the terms of texts.
-
-        Parameters
-        ----------
-        X : iterable
-            Texts, bytes, files or their names.
 
         Returns
         -------
@@ -119,13 +92,6 @@ class HashingVectorizer(TransformerMixin, Vectorizer, auto_wrap_output_keys=None
 
     def fit_transform(self, X: Iterable[Any], y: Any = None) -> Any:
         """Count the terms of texts.
-
-        Parameters
-        ----------
-        X : iterable
-            Texts, bytes, files or their names.
-        y : None
-            Not used.
 
         Returns
         -------

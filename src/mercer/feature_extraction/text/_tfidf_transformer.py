@@ -1,6 +1,6 @@
 """Counts of terms, weighted by how rare each term is."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
@@ -63,38 +63,16 @@ class TfidfTransformer(
     )
     sublinear_tf: bool = parameter(Boolean(), default=False, doc="Whether 1 + log(x) stands for each count x.")
 
+    _row_text: ClassVar[str] = "X : {array-like, sparse matrix} of shape (n_samples, n_features)\n    Counts."
+
     def fit(self, X: Any, y: Any = None) -> "TfidfTransformer":
-        """Learn how many rows hold each term.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Counts.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
+        """Learn how many rows hold each term."""
         for name in ("_held", "n_samples_seen_", "idf_"):
             vars(self).pop(name, None)
         return self._learn(X, True)
 
     def partial_fit(self, X: Any, y: Any = None) -> "TfidfTransformer":
-        """Learn from more rows, beside those seen before.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Counts.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from more rows, beside those seen before."""
         return self._learn(X, "_held" not in vars(self))
 
     def _learn(self, X: Any, reset: bool) -> "TfidfTransformer":

@@ -122,13 +122,6 @@ class TfidfVectorizer(CountVectorizer):
     def fit_transform(self, raw_documents: Iterable[Any], y: Any = None) -> Any:
         """Learn the terms and return their weights.
 
-        Parameters
-        ----------
-        raw_documents : iterable
-            Texts, bytes, files or their names; each is read once.
-        y : None
-            Not used.
-
         Returns
         -------
         sparse matrix of shape (n_samples, n_features)
@@ -139,11 +132,6 @@ class TfidfVectorizer(CountVectorizer):
 
     def transform(self, raw_documents: Iterable[Any]) -> Any:
         """Weight the terms of texts.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-            Texts, bytes, files or their names.
 
         Returns
         -------

@@ -312,18 +312,7 @@ class OneHotEncoder(GroupingEncoder):
         return zeros
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the outputs.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names: that of the column, an underscore and the category.
-        """
+        """Return the names of the outputs."""
         check_is_fitted(self)
         names = self._check_names(input_features)
         found = []

@@ -309,18 +309,7 @@ class TargetEncoder(CategoryEncoder):
         return self._write(places, folds[start : start + len(places[0])], tables, n_targets)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns, with the class after an underscore where there are several.
-
-        Parameters
-        ----------
-        input_features : array-like of str or None, default=None
-            The names of the columns; None means those seen by ``fit``, or x0, x1...
-
-        Returns
-        -------
-        ndarray of str
-            Names.
-        """
+        """Return the names of the columns, with the class after an underscore where there are several."""
         check_is_fitted(self, "n_features_in_")
         names = self._check_names(input_features)
         if self.target_type_ == "multiclass":

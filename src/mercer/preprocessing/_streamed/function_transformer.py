@@ -4,12 +4,10 @@ from typing import Any
 
 from sklearn.preprocessing import FunctionTransformer as TheirFunctionTransformer
 
-from mercer._base.blockwise.composed import Streamed
-from mercer._base.blockwise.frames import encode_elsewhere
-from mercer._source import place_of
+from mercer._base.blockwise.composed import StreamedTransformer
 
 
-class FunctionTransformer(Streamed, TheirFunctionTransformer):
+class FunctionTransformer(StreamedTransformer, TheirFunctionTransformer):
     """Apply a function to rows.
 
     It is scikit-learn's, with its parameters, attributes and answers, and also takes rows that are not in memory.
@@ -48,62 +46,6 @@ class FunctionTransformer(Streamed, TheirFunctionTransformer):
     >>> FunctionTransformer(np.log1p).fit_transform(np.array([[0.0, 1.0]])).round(3)
     array([[0.   , 0.693]])
     """
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Store the number and names of the columns.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
-            Rows.
-        y : None or the name of a column
-            The column of the targets of a table elsewhere, which is left out.
-
-        Returns
-        -------
-        self : FunctionTransformer
-            The fitted transformer.
-        """
-        self.__dict__.pop("_table_output", None)
-        place = place_of(X)
-        if place == "memory":
-            return super().fit(X, y)
-        return self._fit_to_head(X, y, place, super().fit)
-
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit to rows, and transform them.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
-            Rows.
-        y : None or the name of a column
-            The column of the targets of a table elsewhere, which is left out.
-        **params : dict
-            Parameters of ``fit``.
-
-        Returns
-        -------
-        ndarray, sparse matrix or frame of shape (n_samples, n_features_out)
-            The result; of rows elsewhere an object that an estimator takes in their stead.
-        """
-        return self.fit(X, y, **params).transform(X)
-
-    def transform(self, X: Any) -> Any:
-        """Apply the function.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
-            Rows.
-
-        Returns
-        -------
-        ndarray, sparse matrix or frame of shape (n_samples, n_features_out)
-            The result; of rows elsewhere an object that an estimator takes in their stead.
-        """
-        place = place_of(X)
-        return super().transform(X) if place == "memory" else encode_elsewhere(self, X, place)
 
     def _name_outputs(self) -> list[str]:
         """Return the names of the columns of the result, those of a frame if the function returns one."""

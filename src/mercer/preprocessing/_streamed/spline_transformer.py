@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import SplineTransformer as TheirSplineTransformer
 
-from mercer._base.blockwise.composed import Streamed
-from mercer._base.blockwise.frames import encode_elsewhere
+from mercer._base.blockwise.composed import StreamedTransformer
 from mercer._source import place_of
 from mercer.preprocessing._min_max_scaler import MinMaxScaler
 from mercer.preprocessing._quantile_transformer import QuantileTransformer
 
 
-class SplineTransformer(Streamed, TheirSplineTransformer):
+class SplineTransformer(StreamedTransformer, TheirSplineTransformer):
     """Turn each column into B-splines, bumps that a linear model weighs to draw any curve.
 
     It is scikit-learn's, with its parameters, attributes and answers, and also takes rows that are not in memory.
@@ -80,15 +79,14 @@ class SplineTransformer(Streamed, TheirSplineTransformer):
         self : SplineTransformer
             The fitted transformer.
         """
-        self.__dict__.pop("_table_output", None)
-        place = place_of(X)
-        if place == "memory":
-            return super().fit(X, y, sample_weight)
+        if place_of(X) == "memory":
+            self.__dict__.pop("_table_output", None)
+            return TheirSplineTransformer.fit(self, X, y, sample_weight)
         given: Any = self.get_params()["knots"]
         try:
             if isinstance(given, str):
                 self.knots = self._find_knots(X, y)
-            return self._fit_to_head(X, y, place, super().fit)
+            return super().fit(X, y)
         finally:
             self.knots = given
 
@@ -98,38 +96,3 @@ class SplineTransformer(Streamed, TheirSplineTransformer):
             return QuantileTransformer(n_quantiles=self.n_knots, subsample=None).fit(X, y).quantiles_
         extent = MinMaxScaler().fit(X, y)
         return np.linspace(extent.data_min_, extent.data_max_, self.n_knots)
-
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit to rows, and transform them.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
-            Rows.
-        y : None or the name of a column
-            The column of the targets of a table elsewhere, which is left out.
-        **params : dict
-            Parameters of ``fit``.
-
-        Returns
-        -------
-        ndarray, sparse matrix or frame of shape (n_samples, n_features_out)
-            The result; of rows elsewhere an object that an estimator takes in their stead.
-        """
-        return self.fit(X, y, **params).transform(X)
-
-    def transform(self, X: Any) -> Any:
-        """Turn columns into splines.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features), or rows elsewhere
-            Rows.
-
-        Returns
-        -------
-        ndarray, sparse matrix or frame of shape (n_samples, n_features_out)
-            The result; of rows elsewhere an object that an estimator takes in their stead.
-        """
-        place = place_of(X)
-        return super().transform(X) if place == "memory" else encode_elsewhere(self, X, place)
