@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.crossovers import at_sizes
-from mercer.cluster._hierarchy.wide_rows import measure_wide
+from mercer.cluster._hierarchy.linkage import measure_wide
 
 
 @at_sizes(2**14, 2**16, 2**18, 2**20, 2**22)

@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import linkage as their_linkage
 from scipy.spatial.distance import cdist
 
 from mercer.cluster import AgglomerativeClustering, FeatureAgglomeration, linkage
-from mercer.cluster._hierarchy.wide_rows import measure_wide
+from mercer.cluster._hierarchy.linkage import measure_wide
 
 
 def long_rows(kind, seed=0):

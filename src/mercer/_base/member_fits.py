@@ -12,8 +12,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.array import ArraySource
-from mercer._source.calls import check_dropped
-from mercer._source.threads import run_numbered
+from mercer._source.threads import check_dropped, run_numbered
 
 NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
 

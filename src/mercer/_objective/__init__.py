@@ -3,7 +3,7 @@
 from mercer._objective.bounded_losses import Tukey, ZeroOne
 from mercer._objective.class_losses import Logistic, Softmax
 from mercer._objective.exponential_losses import Exponential, Gamma, LogCosh, Poisson, Tweedie
-from mercer._objective.loss import LabelLoss, Loss
+from mercer._objective.loss import LabelLoss, Loss, find_loss, list_losses
 from mercer._objective.penalties import L1, L2, ElasticNetPenalty, GroupL1, PowerPenalty
 from mercer._objective.penalty import Penalty, PenaltySum
 from mercer._objective.piecewise_losses import (
@@ -28,7 +28,6 @@ from mercer._objective.prior_penalties import (
     measure_asymmetry,
     measure_falls,
 )
-from mercer._objective.registry import find_loss, list_losses
 from mercer._objective.smoothed import Smoothed
 
 __all__ = [

@@ -9,8 +9,7 @@ from threading import Thread
 from typing import Any, Protocol, cast
 
 from mercer._source import Block, Source
-from mercer._source.calls import Call, begin_call, check_dropped
-from mercer._source.threads import carry_context, hold_blas_here, one_blas_thread
+from mercer._source.threads import Call, begin_call, carry_context, check_dropped, hold_blas_here, one_blas_thread
 from mercer._types import Array
 
 

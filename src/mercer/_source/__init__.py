@@ -6,8 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._source.array import ArraySource, SparseSource
-from mercer._source.block import Block
-from mercer._source.labelling import Labelling
+from mercer._source.block import Block, Labelling
 from mercer._source.opening import PLACES, open_place, place_of
 from mercer._source.source import Source
 

@@ -1,11 +1,13 @@
 """Blocks: a few thousand consecutive rows with the little linear algebra that statistics are written in.
 
 A statistic never asks whether rows are dense or sparse, or for their device or library: it calls a block's methods,
-which each kind of block implements for its storage.
+which each kind of block implements for its storage. Beside them stand the conversion of labels to the ones that a loss
+takes, and the check of blocks that are read for the first time.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from mercer._native.sums import stored_products
 from mercer._source.groups import Groups
 from mercer._types import Array, Rows
+from mercer.errors import DataError
 
 # Columns of a dense factor that the compiled products of sparse rows need: they work on four at a time.
 _LEAST_COLUMNS = 4
@@ -274,3 +277,63 @@ class SparseBlock(Block):
 def _has_products(right: Array) -> bool:
     """Return whether there are compiled products of sparse rows with `right`, of the same bits as SciPy's."""
     return right.ndim == 2 and right.shape[1] >= _LEAST_COLUMNS and right.dtype == np.float64
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Replaces labels by the indices of their classes and multiplies weights by the weights of the classes.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        In rising order, of the library that the labels are of.
+    by_class : array of shape (k,) or None
+        A factor of each row's weight.
+    """
+
+    classes: Array
+    by_class: Array = None
+
+    def on(self, block: Block) -> Block:
+        """Return the block with class indices for labels: floats 0 and 1 for two classes, integers for more."""
+        xp = block.xp
+        binary = self.classes.shape[0] == 2
+        # Two classes need no search: the second is the one that counts as 1.
+        labels = block.y == self.classes[1] if binary else xp.searchsorted(self.classes, block.y)
+        weight = block.weight
+        if self.by_class is not None:
+            # The weight of a row is its own times that of its class.
+            factor = xp.take(self.by_class, xp.astype(labels, xp.int64))
+            weight = factor if weight is None else factor * weight
+        y = xp.astype(labels, block.wide if binary else xp.int64, copy=False)
+        return type(block)(block.X, block.start, y, weight, xp, block.wide)
+
+
+def check_block(block: Block, source: Any) -> Block:
+    """Return `block` if all its values are finite; raise an error that names the row, the column and the file.
+
+    A sum is finite unless a value is not (or the sum overflows): one read, while the block is in cache.
+    """
+    values = block.X.data if block.is_sparse else block.X
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum may overflow although all values are finite: then they are looked at one by one.
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
+            return block
+    what = "NaN" if np.isnan(values).any() else f"infinity or a value too large for dtype({str(values.dtype)!r})"
+    row, column = _first_bad(block)
+    names = source.feature_names
+    where = column if names is None else repr(names[column])
+    raise DataError(
+        f"{source.subject}: Input X contains {what}; it is in column {where}, {source.locate(block.start + row)}. "
+        f"Drop or fill it."
+    )
+
+
+def _first_bad(block: Block) -> tuple[int, int]:
+    """Return the row and the column of the first value that is not finite."""
+    if block.is_sparse:
+        entries = block.X.tocoo()
+        worst = np.flatnonzero(~np.isfinite(entries.data))[0]
+        return int(entries.row[worst]), int(entries.col[worst])
+    row, column = np.argwhere(~np.isfinite(block.X))[0]
+    return int(row), int(column)

@@ -3,7 +3,8 @@
 The pool is the only place where mercer starts threads for work. Work items are numbered; each thread takes the next
 number, and results are passed on in the order of the numbers. So a result does not depend on which thread computed
 what, nor on the number of threads. While the threads work every BLAS is held to one thread, because a BLAS sums in an
-order that depends on its own thread count.
+order that depends on its own thread count. A call on a thread of its own ends at the next item once nobody waits for
+its result any more.
 """
 
 import contextvars
@@ -20,10 +21,36 @@ import joblib
 import sklearn
 from threadpoolctl import ThreadpoolController
 
-from mercer._source.calls import check_dropped
-
-# Whether the current thread runs a job already: its own calls then use one thread.
+# What a thread is doing: the call it works for, how many hold its BLAS to one thread, and whether it runs an item:
+# its own calls then use one thread.
 _place = threading.local()
+
+
+class Dropped(BaseException):
+    """Ends the work of a thread whose result nobody waits for any more."""
+
+
+class Call:
+    """A call on a thread of its own; ``dropped`` is set once nobody waits for its result any more."""
+
+    __slots__ = ("dropped",)
+
+    def __init__(self) -> None:
+        self.dropped = False
+
+
+def begin_call(call: Call) -> None:
+    """Let this thread work for a call: its numbered work ends at the next item once the call is dropped."""
+    _place.call = call
+
+
+def check_dropped() -> None:
+    """Raise Dropped if this thread works for a call whose result nobody waits for any more."""
+    call = getattr(_place, "call", None)
+    if call is not None and call.dropped:
+        raise Dropped
+
+
 _pool_lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0

@@ -6,9 +6,14 @@ __getattr__, __dir__, __all__ = load_on_use(
     __name__,
     {
         "_committee.bagging": ("BaggingClassifier", "BaggingRegressor"),
-        "_committee.combination": ("combine_labels", "combine_numbers", "variance_of_average"),
         "_committee.stacking": ("StackingClassifier", "StackingRegressor"),
-        "_committee.voting": ("VotingClassifier", "VotingRegressor"),
+        "_committee.voting": (
+            "VotingClassifier",
+            "VotingRegressor",
+            "combine_labels",
+            "combine_numbers",
+            "variance_of_average",
+        ),
         "_forest.embedding": ("RandomTreesEmbedding",),
         "_forest.forests": (
             "ExtraTreesClassifier",

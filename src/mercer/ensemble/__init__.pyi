@@ -1,13 +1,13 @@
 # Written by `python -m tools.make_stubs` from the table in mercer.ensemble.
 from mercer.ensemble._committee.bagging import BaggingClassifier as BaggingClassifier
 from mercer.ensemble._committee.bagging import BaggingRegressor as BaggingRegressor
-from mercer.ensemble._committee.combination import combine_labels as combine_labels
-from mercer.ensemble._committee.combination import combine_numbers as combine_numbers
-from mercer.ensemble._committee.combination import variance_of_average as variance_of_average
 from mercer.ensemble._committee.stacking import StackingClassifier as StackingClassifier
 from mercer.ensemble._committee.stacking import StackingRegressor as StackingRegressor
 from mercer.ensemble._committee.voting import VotingClassifier as VotingClassifier
 from mercer.ensemble._committee.voting import VotingRegressor as VotingRegressor
+from mercer.ensemble._committee.voting import combine_labels as combine_labels
+from mercer.ensemble._committee.voting import combine_numbers as combine_numbers
+from mercer.ensemble._committee.voting import variance_of_average as variance_of_average
 from mercer.ensemble._forest.embedding import RandomTreesEmbedding as RandomTreesEmbedding
 from mercer.ensemble._forest.forests import ExtraTreesClassifier as ExtraTreesClassifier
 from mercer.ensemble._forest.forests import ExtraTreesRegressor as ExtraTreesRegressor

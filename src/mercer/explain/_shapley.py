@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver.tree.background_shares import share_background
-from mercer._solver.tree.path_shares import average_leaves, share_paths
+from mercer._solver.tree.path_shares import average_leaves, share_background, share_paths
 from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads
 from mercer.errors import ParameterError, UnsupportedError

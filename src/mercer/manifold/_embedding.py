@@ -19,8 +19,8 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.request import HEAVY_SPECTRUM
-from mercer._source.calls import check_dropped
 from mercer._source.namespace import is_sparse_matrix
+from mercer._source.threads import check_dropped
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.linear_model import Perceptron, SGDClassifier, SGDRegressor
-from mercer.linear_model._solvers.stochastic.row_order import draw_cached
+from mercer.linear_model._solvers.stochastic.epochs import draw_cached
 
 
 def make_rows(n_classes=2):

@@ -7,7 +7,7 @@ from sklearn.linear_model import SGDRegressor as TheirRegressor
 
 from mercer.errors import DataError
 from mercer.linear_model import Ridge, SGDRegressor
-from mercer.linear_model._solvers.stochastic.row_order import draw_order
+from mercer.linear_model._solvers.stochastic.epochs import draw_order
 
 LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 

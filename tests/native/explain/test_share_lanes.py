@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
-from mercer._solver.tree import background_shares, path_shares
+from mercer._solver.tree import path_shares as solver
 from mercer._solver.tree.packed_forest import join_trees
 from mercer.ensemble import RandomForestRegressor
 from tests.explain.games import play_mixtures, play_trees, solve_game
@@ -14,7 +14,7 @@ from tests.explain.games import play_mixtures, play_trees, solve_game
 @pytest.fixture
 def at_level(level, monkeypatch):
     """Let the solvers call the native modules of a level."""
-    for solver, name in ((path_shares, "path_shares"), (background_shares, "background_shares")):
+    for name in ("path_shares", "background_shares"):
         monkeypatch.setattr(solver, name, importlib.import_module(f"mercer._native.{level}.{name}"))
         monkeypatch.setattr(solver, "lend", lambda nodes: nodes.view(np.recarray) if level == "interpreted" else nodes)
     return level
@@ -35,7 +35,7 @@ def grow(categorical):
 def test_values_along_paths_are_those_over_all_coalitions(at_level):
     forest, trees, X = grow(categorical=False)
     weights = np.concatenate([tree.weighted_n_node_samples for tree in trees])
-    found = path_shares.share_paths(forest, weights, X[:3], 2, pairs=True)
+    found = solver.share_paths(forest, weights, X[:3], 2, pairs=True)
     for row in range(3):
         for output in range(2):
             single, pairs = solve_game(play_trees(trees, X[row], output), 4)
@@ -46,7 +46,7 @@ def test_values_along_paths_are_those_over_all_coalitions(at_level):
 @pytest.mark.parametrize("categorical", [False, True])
 def test_values_against_a_background_are_those_over_all_coalitions(at_level, categorical):
     forest, _, X = grow(categorical)
-    found = background_shares.share_background(forest, X[:3], X[10:16], 2, pairs=True)
+    found = solver.share_background(forest, X[:3], X[10:16], 2, pairs=True)
     for row in range(3):
         for output in range(2):
             single, pairs = solve_game(play_mixtures(lambda Z: forest.sum_leaves(Z, 1), X[row], X[10:16], output), 4)
@@ -57,10 +57,10 @@ def test_values_against_a_background_are_those_over_all_coalitions(at_level, cat
 def test_all_levels_give_the_same_bits(at_level, monkeypatch):
     forest, trees, X = grow(categorical=True)
     weights = np.concatenate([tree.weighted_n_node_samples for tree in trees])
-    found = path_shares.share_paths(forest, weights, X[:5], 2, pairs=True)
+    found = solver.share_paths(forest, weights, X[:5], 2, pairs=True)
     plain = importlib.import_module("mercer._native.interpreted.path_shares")
-    monkeypatch.setattr(path_shares, "path_shares", plain)
-    monkeypatch.setattr(path_shares, "lend", lambda nodes: nodes.view(np.recarray))
-    expected = path_shares.share_paths(forest, weights, X[:5], 2, pairs=True)
+    monkeypatch.setattr(solver, "path_shares", plain)
+    monkeypatch.setattr(solver, "lend", lambda nodes: nodes.view(np.recarray))
+    expected = solver.share_paths(forest, weights, X[:5], 2, pairs=True)
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.pairs, expected.pairs)

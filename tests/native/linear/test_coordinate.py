@@ -6,7 +6,7 @@ import numpy
 import pytest
 import scipy.sparse
 
-from mercer._solver.row_arrays import list_row_arrays
+from mercer._solver.composite.dual_rows import list_row_arrays
 
 REALS = [numpy.float64, numpy.float32]
 

@@ -10,7 +10,7 @@ from mercer._native.shared.loss_numbers import EPSILON_INSENSITIVE as TUBE
 from mercer._native.shared.loss_numbers import HINGE, HUBER, LOGISTIC, SQUARED, SQUARED_HINGE
 from mercer._native.shared.loss_numbers import MODIFIED_HUBER as MODIFIED
 from mercer._native.shared.loss_numbers import SQUARED_EPSILON_INSENSITIVE as SQUARED_TUBE
-from mercer._solver.row_arrays import list_row_arrays
+from mercer._solver.composite.dual_rows import list_row_arrays
 
 # Schedules, by their places in the native code.
 CONSTANT = 0

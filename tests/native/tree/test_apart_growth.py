@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mercer._solver.tree import search, whole_growth
-from mercer._solver.tree.apart_growth import grow_apart
 from mercer._solver.tree.growth import mix_seeds
 from mercer._solver.tree.search import Room
+from mercer._solver.tree.whole_growth import grow_apart
 
 SEEDS = np.random.SeedSequence(3).generate_state(12).reshape(-1, 2)
 

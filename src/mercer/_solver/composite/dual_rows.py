@@ -8,13 +8,19 @@ import numpy as np
 
 from mercer._native.linear import dual_coordinate as native
 from mercer._objective import LabelLoss, Logistic, Loss, PiecewiseLoss
-from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 # Values that one call of native code reads: some 20 ms.
 _CHUNK = 2**24
+# Of dense rows, which store no indices.
+_NO_INDICES = np.zeros(0, dtype=np.int32)
+
+
+def list_row_arrays(X: Any) -> tuple[Array, Array, Array]:
+    """Return the data, indices and index pointers of CSR rows; of dense rows, all values and two empty arrays."""
+    return (X.data, X.indices, X.indptr) if is_sparse_matrix(X) else (X.reshape(-1), _NO_INDICES, _NO_INDICES)
 
 
 def loss_shape(loss: Loss) -> Array | None:

@@ -1,7 +1,7 @@
 """Growth of a whole tree: best first, or level by level where nodes are large and the rest in native calls.
 
 Native calls take about ten milliseconds. Threads share the columns and nodes of the first levels; then each grows whole
-branches.
+branches. Trees that know no targets, which tell rows apart, grow many in one call.
 """
 
 import heapq
@@ -15,10 +15,11 @@ from mercer._native.records import GROWN_NODE, QUAD, WAITING, lend
 from mercer._native.tree import node_search, tree_order
 from mercer._solver.tree.assembly import GrowthState, assemble, join_levels, shape_values, take_state
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
-from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth
+from mercer._solver.tree.columns import hold_matrix
+from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth, Rules
 from mercer._solver.tree.search import Room, describe_search, find_node, is_single
 from mercer._solver.tree.soundness import mark_grown
-from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
+from mercer._solver.tree.target import ENTROPY, NO_TARGET, SQUARES, ClassTarget
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
@@ -359,3 +360,39 @@ def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Arr
     for i, place in enumerate(at.tolist()):
         if best["feature"][i] >= 0:
             heapq.heappush(waiting, (-float(best["gain"][i]), number, place, best[i : i + 1]))
+
+
+# Arrays of the nodes of trees, by the names of `BinaryTree`.
+Nodes = dict[str, Array]
+
+
+def grow_apart(
+    X: Array, rows: Array, seeds: Array, drawn: Array | None, max_depth: int, room: Room
+) -> tuple[Array, Nodes]:
+    """Return the number of nodes of each tree, and their arrays, one tree after the other.
+
+    Right children count from the root of their tree; a left child is the next node. A node is split at a random value
+    of a random column, of those that vary in it, until its rows are alone or equal.
+
+    Parameters
+    ----------
+    X : (n, d)
+    rows : (trees, m), the rows of each tree
+    seeds : (trees,), below 2^32
+    drawn : (trees, k) or None
+        The columns that each tree may split; None for all.
+    max_depth : int
+    room : Room
+        Scratch arrays that the calls of one thread share.
+    """
+    n_trees, m = rows.shape
+    growth = Growth(hold_matrix(X, drawn), NO_TARGET, Rules(max_depth=max_depth, random=True, judged=False))
+    growth.begin_trees(rows.astype(np.int32).ravel(), m * np.arange(n_trees + 1), seeds)
+    branches = BranchGrowth(growth, room, 0)
+    branches.grow_from_roots()
+    nodes, _, sizes = branches.order_nodes(n_trees)
+    sizes = sizes[:n_trees].copy()
+    begins, right = np.repeat((np.cumsum(sizes) - sizes).astype(np.int32), sizes), nodes["children_right"]
+    del nodes["children_left"]
+    nodes["children_right"] = np.where(right >= 0, right - begins, LEAF)
+    return sizes, nodes

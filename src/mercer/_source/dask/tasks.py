@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mercer._source.block import Block, DenseBlock, SparseBlock
+from mercer._source.block import Block, DenseBlock, SparseBlock, check_block
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.finite import check_block
 from mercer._source.source import SumTree, longest_run
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array

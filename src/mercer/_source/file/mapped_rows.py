@@ -9,9 +9,8 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-from mercer._source.block import Block
+from mercer._source.block import Block, check_block
 from mercer._source.file.block_stream import BlockStream
-from mercer._source.finite import check_block
 from mercer._source.opening import open_place
 from mercer._source.source import Source
 from mercer._types import Array

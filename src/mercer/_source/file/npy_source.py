@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.array import ArraySource
-from mercer._source.block import Block, DenseBlock, rows_per_block
+from mercer._source.block import Block, DenseBlock, check_block, rows_per_block
 from mercer._source.file.npy_file import NpyFile
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import open_row_values
-from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._types import Array

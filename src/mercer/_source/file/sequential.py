@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from mercer._source.block import Block, DenseBlock, SparseBlock
+from mercer._source.block import Block, DenseBlock, SparseBlock, check_block
 from mercer._source.file.block_cutting import Cursor, Piece, cut
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.read_ahead import ReadAhead
-from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._source.threads import run_taken

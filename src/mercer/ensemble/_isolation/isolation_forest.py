@@ -18,9 +18,9 @@ from mercer._base.tree_problem import check_values
 from mercer._native.tree import sample_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense, Take
-from mercer._solver.tree.apart_growth import grow_apart
 from mercer._solver.tree.growth import mix_seeds
 from mercer._solver.tree.search import Room
+from mercer._solver.tree.whole_growth import grow_apart
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import run_numbered
