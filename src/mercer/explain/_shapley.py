@@ -6,7 +6,9 @@ import numpy as np
 
 from mercer._solver.tree.path_shares import average_leaves, share_background, share_paths
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import n_threads
+from mercer._types import Array
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.explain._coalitions import (
     Game,
@@ -18,7 +20,6 @@ from mercer.explain._coalitions import (
 )
 from mercer.explain._explanation import ShapleyValues
 from mercer.explain._kernels import share_kernel
-from mercer.explain._linear import share_linear
 from mercer.explain._outputs import Outputs, check_fitted, list_kinds, open_outputs
 from mercer.explain._rows import Players, Table
 from mercer.explain._tree_models import find_tree_sum
@@ -30,6 +31,15 @@ _MOST_PLAYERS = 16
 _MOST_ASKED = 20_000
 # Of a value.
 _BYTES = 8
+# Rows on which a linear function is compared with the model's own answers.
+_PROBES = 8
+# Relative difference that counts as equal; models of single precision answer in it.
+_CLOSE = 1e-6
+_KINDS: dict[str, str] = {
+    "linear": "a linear function of its columns",
+    "kernel": "a sum of kernels that are products over columns",
+    "additive": "a sum of effects of single columns",
+}
 
 
 def shapley(
@@ -225,8 +235,40 @@ def _share_any(
     return share_by_sampling(Game(outputs.ask, rows, other, players), n_orders, rng), outputs, "sampling", len(other)
 
 
-_KINDS: dict[str, str] = {
-    "linear": "a linear function of its columns",
-    "kernel": "a sum of kernels that are products over columns",
-    "additive": "a sum of effects of single columns",
-}
+def share_linear(model: Any, outputs: Outputs, rows: Table, other: Table, players: Players) -> Shares | None:
+    """Return coefficients times differences from the background's mean; None unless they are the model's answer."""
+    coefficients = _read_coefficients(model)
+    if coefficients is None or coefficients.shape[1] != rows.n_columns:
+        return None
+    try:
+        X, Z = rows.to_floats("shapley"), other.to_floats("shapley")
+    except TypeError:
+        return None
+    offset = np.atleast_1d(np.asarray(getattr(model, "intercept_", 0.0), np.float64)).ravel()
+    if len(offset) not in (1, len(coefficients)):
+        return None
+    probe = rows.take(np.arange(min(_PROBES, len(rows)))).rows
+    asked, found = outputs.ask(probe), X[:_PROBES] @ coefficients.T + offset
+    if asked.shape != found.shape or not np.allclose(asked, found, rtol=_CLOSE, atol=_CLOSE * np.abs(asked).max()):
+        return None
+    mean = Z.mean(axis=0)
+    values = (X - mean)[:, :, None] * coefficients.T
+    if not players.are_columns:
+        values = np.stack(
+            [values[:, players.of_column == player].sum(axis=1) for player in range(len(players))], axis=1
+        )
+    return Shares(values, None, coefficients @ mean + offset)
+
+
+def _read_coefficients(model: Any) -> Array | None:
+    """Return the coefficients (k, d) of a model that has them as numbers."""
+    try:
+        coefficients = getattr(model, "coef_", None)
+    except (AttributeError, NotImplementedError):
+        return None
+    if coefficients is None:
+        return None
+    coefficients = coefficients.toarray() if is_sparse_matrix(coefficients) else np.asarray(coefficients)
+    if coefficients.dtype.kind not in "fiu" or coefficients.ndim > 2:
+        return None
+    return np.atleast_2d(coefficients).astype(np.float64)

@@ -35,13 +35,12 @@ from mercer._solver.tree.tree_sum import TreeSum
 from mercer._source import Source, open_source
 from mercer._stored import Stored, alike, anything, flags, floats, integers, part, size
 from mercer._types import Array
-from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.budget import Plan, plan_rounds, read_plan
 from mercer.ensemble._histogram.categories import FrameCategories, read_frame
 from mercer.ensemble._histogram.constraints import check_directions, read_directions, read_groups
 from mercer.ensemble._histogram.losses import BoostingLoss
-from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepare_rows
+from mercer.ensemble._histogram.rows import BinnedRows, PreparedRows, RowSet, Targets, prepare_rows
 from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores, weigh_nodes
 from mercer.ensemble._histogram.solver import Boosting, BoostingState
 from mercer.ensemble._histogram.tree_builder import TreeLimits

@@ -11,10 +11,10 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.tree.packed_forest import PackedForest
 from mercer._types import Array
-from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.categories import chance_gain
 from mercer.ensemble._histogram.losses import BoostingLoss
+from mercer.ensemble._histogram.rows import BinnedRows
 from mercer.ensemble._histogram.sample import draw_counts, make_row_seed
 from mercer.ensemble._histogram.tree import BoostedTree, pack_bins, pack_trees
 from mercer.ensemble._histogram.tree_builder import TreeBuilder, TreeLimits

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._native.records import RULES, list_fields, make_records
 from mercer._types import Array
-from mercer.ensemble._histogram.binned_rows import BinnedRows
+from mercer.ensemble._histogram.rows import BinnedRows
 from mercer.ensemble._histogram.tree import BoostedTree, read_tree
 from mercer.ensemble._histogram.workers import Workers
 

@@ -12,8 +12,8 @@ from mercer._native.records import COLUMN, NODE, SPAN, SPLIT, TASK, WORDS, make_
 from mercer._objective import Squared
 from mercer._source.threads import run_alongside
 from mercer._types import Array
-from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.losses import BoostingLoss
+from mercer.ensemble._histogram.rows import BinnedRows
 
 # What boosting_leaves returns after it opened a leaf: its children are to be searched.
 _SEARCH = 2

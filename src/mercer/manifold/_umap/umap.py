@@ -1,4 +1,8 @@
-"""UMAP: a map in few dimensions whose fuzzy graph of neighbours is near that of the rows."""
+"""UMAP: a map in few dimensions whose fuzzy graph of neighbours is near that of the rows.
+
+Of many rows NN-descent finds the neighbours where that takes less time than an exact search. Targets change the graph:
+edges between classes weaken, or rows with near targets are neighbours too.
+"""
 
 import warnings
 from functools import partial
@@ -6,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
@@ -13,12 +18,14 @@ from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerM
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Seed, Text, attribute, parameter
 from mercer._base.randomness import draw_seed
+from mercer._solver.neighbours.descent import FEWEST_ROWS, build_graph
+from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
-from mercer.manifold._tsne.affinities import find_nearest, find_nearest_known
+from mercer.manifold._tsne.affinities import find_nearest, find_nearest_known, is_euclidean
 from mercer.manifold._tsne.placement import check_map
-from mercer.manifold._umap.fuzzy_graph import join_sets, weigh_neighbours
+from mercer.manifold._umap.fuzzy_graph import UNLABELLED, divide_by_class, intersect, join_sets, weigh_neighbours
 from mercer.manifold._umap.layout import (
     Layout,
     LayoutEngine,
@@ -27,9 +34,56 @@ from mercer.manifold._umap.layout import (
     find_curve,
     schedule_edges,
 )
-from mercer.manifold._umap.search import find_nearest_soon
 from mercer.manifold._umap.start import make_first_map
-from mercer.manifold._umap.supervision import join_targets
+
+
+def join_targets(
+    graph: csr_array, rows: Any, y: Any, metric: Any, weight: float, n_neighbors: int, threads: int
+) -> csr_array:
+    """Return a graph of rows joined with their targets: classes (``metric="categorical"``), or numbers."""
+    given = np.asarray(to_numpy(y))
+    check_consistent_length(rows, given)
+    if isinstance(metric, str) and metric == "categorical":
+        return divide_by_class(graph, encode_classes(given), weight)
+    targets = check_array(given.reshape(len(given), -1), dtype=np.float64, input_name="y")
+    k = min(n_neighbors, len(targets)) - 1
+    distances, columns = find_nearest("UMAP", targets, k, metric, None, threads)
+    table, _, _ = weigh_neighbours(distances, columns, len(targets), 1.0)
+    return intersect(graph, join_sets(table, 1.0), weight)
+
+
+def encode_classes(y: Array) -> Array:
+    """Return classes as numbers from 0 on; -1 for rows whose label is the number -1, which have no class."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1:
+        raise DataError(
+            f"UMAP: y must have one class for each row with target_metric='categorical'; got shape {y.shape}. Pass one "
+            f"column, or set target_metric='euclidean' for numbers."
+        )
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise DataError("UMAP: Input y contains NaN or infinity. Label rows without a class -1.")
+    _, codes = np.unique(y.astype(str) if y.dtype == object else y, return_inverse=True)
+    codes = codes.reshape(-1)
+    return np.where(y == UNLABELLED, UNLABELLED, codes) if y.dtype.kind in "if" else codes
+
+
+def find_nearest_soon(
+    rows: Any, k: int, metric: Any, metric_params: dict[str, Any] | None, threads: int
+) -> tuple[Array, Array] | None:
+    """Return the distances of each row to about its `k` nearest others and their indices, or None.
+
+    None stands for exact neighbours, where these cost less. The seed of the descent is fixed: a map depends on the seed
+    of the fit by its start and its draws alone.
+    """
+    if not is_euclidean(metric, rows) or metric_params or rows.shape[0] < FEWEST_ROWS:
+        return None
+    table = np.ascontiguousarray(rows)
+    graph = build_graph(table, k, np.random.SeedSequence(0), threads, "UMAP")
+    if (graph.neighbours[:, :k] < 0).any():
+        return None
+    return graph.distances[:, :k], graph.neighbours[:, :k]
+
 
 # Epochs of a fit by default, to this many rows and beyond, as in umap-learn.
 _FEW_ROWS = 10_000
