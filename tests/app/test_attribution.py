@@ -42,15 +42,17 @@ def test_logistic_regression_is_taken_apart_in_log_odds():
     assert found.value == pytest.approx(np.log(share / (1 - share)))
 
 
-def test_drawn_shares_of_a_product_are_the_values_of_shapley_to_the_stated_error():
+def test_shares_of_a_product_are_the_values_of_shapley_or_drawn_to_the_stated_error():
     # For f = a b, against a row (a', b'), Shapley's share of a is (a - a') (b + b') / 2.
     y = FRAME["a"] * FRAME["b"]
     model = make_pipeline(TableEncoder({"c": "ignored"}), PolynomialBasis(2), Ridge(1e-8)).fit(FRAME, y)
     row = pandas.DataFrame({"a": [2.0], "b": [1.5], "c": ["u"]})
-    found = attribute(model, row, FRAME)
-    assert not found.exact
     means = FRAME["a"].mean(), FRAME["b"].mean()
     expected = 0.5 * ((2.0 - means[0]) * 1.5 + 2.0 * means[1] - (FRAME["a"] * FRAME["b"]).mean())
+    # All coalitions of few columns and rows are asked for; of ten times the rows orders are drawn.
+    exact, found = attribute(model, row, FRAME), attribute(model, row, pandas.concat([FRAME] * 10))
+    assert exact.exact and not found.exact
+    assert exact.shares["a"] == pytest.approx(expected)
     assert found.shares["a"] == pytest.approx(expected, abs=4 * found.errors["a"])
     assert found.shares["c"] == 0.0
     assert found.average + sum(found.shares.values()) == pytest.approx(found.value)

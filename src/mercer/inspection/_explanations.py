@@ -56,31 +56,7 @@ class _RowDisplay(Display):
             errors_shown = None if errors is None else np.append(errors[shown], errors[rest].sum())
         return cls(one.base_values[row], values_shown, names, errors=errors_shown, output=one.output)
 
-    @classmethod
-    def from_explanation(
-        cls, explanation: Any, row: int = 0, *, max_columns: int = 10, ax: Any = None, **kwargs: Any
-    ) -> Any:
-        """Draw one row of an explanation.
-
-        Parameters
-        ----------
-        explanation : ShapleyValues
-            Of one output, see :func:`mercer.explain.shapley`.
-        row : int, default=0
-            Which row.
-        max_columns : int, default=10
-            Columns that are shown by themselves; the others are shown as one.
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            As :meth:`plot` takes them.
-
-        Returns
-        -------
-        display
-            The display, drawn.
-        """
-        return cls.compute(explanation, row, max_columns=max_columns).plot(ax=ax, **kwargs)
+    from_explanation = draws(compute)
 
 
 class WaterfallDisplay(_RowDisplay):
@@ -243,29 +219,7 @@ class BeeswarmDisplay(Display):
         order = np.argsort(-one.importances, kind="stable")[:max_columns]
         return cls(one.values[:, order], one.data[:, order], [one.feature_names[j] for j in order], output=one.output)
 
-    @classmethod
-    def from_explanation(
-        cls, explanation: Any, *, max_columns: int = 12, ax: Any = None, **kwargs: Any
-    ) -> "BeeswarmDisplay":
-        """Draw the columns with the largest mean absolute values.
-
-        Parameters
-        ----------
-        explanation : ShapleyValues
-            Of one output, see :func:`mercer.explain.shapley`.
-        max_columns : int, default=12
-            Columns that are shown.
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            As :meth:`plot` takes them.
-
-        Returns
-        -------
-        BeeswarmDisplay
-            The display, drawn.
-        """
-        return cls.compute(explanation, max_columns=max_columns).plot(ax=ax, **kwargs)
+    from_explanation = draws(compute)
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         span = float(np.ptp(self.values)) or 1.0
@@ -357,31 +311,7 @@ class ShapleyDependenceDisplay(Display):
             errors=None if one.errors is None else one.errors[:, place],
         )
 
-    @classmethod
-    def from_explanation(
-        cls, explanation: Any, column: Any, *, colour: Any = "auto", ax: Any = None, **kwargs: Any
-    ) -> "ShapleyDependenceDisplay":
-        """Draw the values of a column.
-
-        Parameters
-        ----------
-        explanation : ShapleyValues
-            Of one output, see :func:`mercer.explain.shapley`.
-        column : int or str
-            The column, by number or name.
-        colour : int, str, None or "auto", default="auto"
-            The column that colours the points.
-        ax : matplotlib axes or None, default=None
-            Where to draw; None makes a new figure.
-        **kwargs : dict
-            As :meth:`plot` takes them.
-
-        Returns
-        -------
-        ShapleyDependenceDisplay
-            The display, drawn.
-        """
-        return cls.compute(explanation, column, colour=colour).plot(ax=ax, **kwargs)
+    from_explanation = draws(compute)
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         ranks = {} if self.colour is None else {"c": _rank(self.colour), "cmap": "viridis"}

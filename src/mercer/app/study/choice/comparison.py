@@ -18,7 +18,7 @@ from mercer.app.study.dataset import Dataset
 from mercer.app.study.metrics import Metric
 from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Candidate, Curve, Sureness
-from mercer.model_selection import ScoreInterval, Trial, score_interval
+from mercer.model_selection import ScoreInterval, Trial, compare_scores
 
 # Why a candidate is not trusted, by what it predicts.
 _DOUBT = {
@@ -53,7 +53,7 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
             continue
         trial = selection.result.trial(offer.name)
         # The folds are the same for all candidates, so that differences are compared fold by fold.
-        lead = score_interval(top - trial.scores, test_share=selection.plan.test_share, level=options.level)
+        lead = compare_scores(top, trial.scores, test_share=selection.plan.test_share, level=options.level).lead
         doubtful, outdone = offer.name in selection.distrusted, offer.name in selection.outdone
         status = "best" if offer.name == best else "worse" if lead.low > 0 or doubtful or outdone else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
