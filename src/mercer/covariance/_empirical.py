@@ -11,7 +11,6 @@ import numpy as np
 from scipy.linalg import svdvals
 from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
 from mercer._base.batches import forget_batches, open_batch
@@ -175,7 +174,6 @@ class CovarianceEstimator(Estimator):
         ndarray of shape (n_features, n_features)
             An error says so where there is none, and what to do.
         """
-        check_is_fitted(self)
         if self.rank_ < self.covariance_.shape[0]:
             raise DataError(
                 f"{type(self).__name__}: the covariance must have full rank to be inverted; got rank {self.rank_} of "
@@ -238,7 +236,6 @@ class CovarianceEstimator(Estimator):
         float
             The distance.
         """
-        check_is_fitted(self)
         other, own = to_numpy(comp_cov), to_numpy(self.covariance_)
         if np.shape(other) != own.shape:
             raise DataError(

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Nothing, Real, Seed, attribute, parameter
@@ -208,7 +207,6 @@ class MinCovDet(CovarianceEstimator):
         -------
         ndarray of shape (n_features, n_features)
         """
-        check_is_fitted(self)
         if self.precision_ is not None:
             return self.precision_
         return invert(self.covariance_.astype(np.float64))[0].astype(self.covariance_.dtype)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -233,7 +232,6 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X, y
             Rows; those that the model was not fitted to give an honest estimate.
         """
-        check_is_fitted(self)
         return float(np.mean(correlate_scores(*self.transform(X, y))))
 
     def __sklearn_tags__(self) -> Any:

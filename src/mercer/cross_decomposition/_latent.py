@@ -375,7 +375,6 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
         y : ndarray of shape (n_samples, n_targets)
             With `y` only.
         """
-        check_is_fitted(self)
         restored = self._restore(X, self.x_loadings_, self.x_scale_, self.x_mean_, "X")
         if y is None:
             return restored

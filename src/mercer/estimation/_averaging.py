@@ -9,7 +9,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Choice, Instance, Nothing, parameter
@@ -85,7 +85,6 @@ class _ModelAveraging(Estimator):
 
     def _average(self, method: str, X: Any) -> np.ndarray:
         """Return the mean of what a method of the members gives, each weighted by its probability."""
-        check_is_fitted(self)
         # From the last to the first: the default's first member is a constant, which checks no rows; the last does.
         answers = [np.asarray(getattr(member, method)(X), dtype=np.float64) for member in reversed(self.estimators_)]
         return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)

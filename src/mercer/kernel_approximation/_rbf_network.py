@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import MultiOutputMixin
@@ -212,7 +211,6 @@ class _RBFNetwork(LimitedEstimator):
 
     def activations(self, X: Any) -> np.ndarray:
         """Return the activations of the hidden layer, of shape (m, n_centres)."""
-        check_is_fitted(self)
         return open_new_rows(self, X).map(Activations(self.centres_, self.widths_))
 
     def _scores(self, X: Any) -> np.ndarray:

@@ -210,7 +210,6 @@ class Isomap(EigenMap):
         X : {array-like, sparse matrix} of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
             Rows.
         """
-        check_is_fitted(self)
         rows = check_new_rows(self, X, accept_sparse="csr")
         options = {"own": False, "metric": self.metric, "p": self.p, "parameters": self.metric_params}
         if self.n_neighbors is not None:

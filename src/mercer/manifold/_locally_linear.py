@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
@@ -291,7 +290,6 @@ class LocallyLinearEmbedding(EigenMap):
         X : array-like of shape (m, n_features)
             Rows; one that equals a row of the fit gets its coordinates.
         """
-        check_is_fitted(self)
         rows = np.ascontiguousarray(check_new_rows(self, X), dtype=np.float64)
         fitted = np.ascontiguousarray(self.X_fit_, dtype=np.float64)
         distances, indices = nearest_rows(rows, fitted, self.n_neighbors, threads=self._threads())

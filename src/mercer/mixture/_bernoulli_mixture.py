@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Nothing, Real, parameter
@@ -303,7 +302,6 @@ class BernoulliMixture(MixtureModel):
 
     def parameters(self) -> dict[str, Any]:
         """Return the shares of the components and their probabilities of ones."""
-        check_is_fitted(self)
         return {"weights": self.weights_, "probabilities": self.probabilities_}
 
     def _draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

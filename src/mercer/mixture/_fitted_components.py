@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Boolean, Choice, Real, attribute, parameter
 from mercer._source import Block
@@ -162,7 +161,6 @@ class FittedComponents(MixtureModel):
 
     def parameters(self) -> dict[str, Any]:
         """Return the shares of the components, their means and their covariances."""
-        check_is_fitted(self)
         return {"weights": self.weights_, "means": self.means_, "covariances": self.covariances_}
 
     def _draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

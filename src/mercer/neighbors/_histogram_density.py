@@ -162,7 +162,6 @@ class HistogramDensity(Estimator):
 
     def parameters(self) -> dict[str, Any]:
         """Return the cells that have rows, their weights and the edges of all cells."""
-        check_is_fitted(self)
         return {"weights": self.weights_, "bins": self.bins_, "edges": self.edges_}
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -210,7 +209,6 @@ class HistogramDensity(Estimator):
             raise ModelFileError("HistogramDensity.weights_ must have a finite sum above 0; the file's have not.")
 
     def _lookup(self) -> "_Lookup":
-        check_is_fitted(self)
         cells = Cells(self.edges_)
         return _Lookup(cells, cells.keys_of(self.bins_), self.weights_, float(self.smoothing))
 

@@ -189,7 +189,6 @@ class KernelDensity(LimitedEstimator):
 
     def parameters(self) -> dict[str, Any]:
         """Return the bandwidth and the rows that bumps are at."""
-        check_is_fitted(self)
         return {"bandwidth": self.bandwidth_, "rows": self.tree_.data}
 
     def score(self, X: Any, y: Any = None) -> float:

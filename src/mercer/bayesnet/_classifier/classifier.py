@@ -423,7 +423,6 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
         X : frame or array-like of shape (n_samples, n_features)
             Rows.
         """
-        check_is_fitted(self)
         right = np.asarray(self.predict(X)) == np.asarray(y)
         return float(np.average(right, weights=sample_weight))
 

@@ -115,13 +115,11 @@ class LatentGaussian(LinearMap, LimitedEstimator):
 
     def get_covariance(self) -> Array:
         """Return the covariance of the model, W^T W + diag(noise), (n_features, n_features)."""
-        check_is_fitted(self)
         W = np.asarray(to_numpy(self.components_), dtype=np.float64)
         return Placement.of(self.components_).put(W.T @ W + np.diag(self._noise()))
 
     def get_precision(self) -> Array:
         """Return the inverse of :meth:`get_covariance`, from a k x k inverse."""
-        check_is_fitted(self)
         return Placement.of(self.components_).put(self._precision())
 
     def sample(self, n: int = 1, random_state: Any = None) -> np.ndarray:
@@ -148,7 +146,6 @@ class LatentGaussian(LinearMap, LimitedEstimator):
 
     def parameters(self) -> dict[str, Any]:
         """Return mean, loadings and noise variances by name."""
-        check_is_fitted(self)
         return {"mean": self.mean_, "components": self.components_, "noise_variance": self.noise_variance_}
 
     def __sklearn_tags__(self) -> Any:

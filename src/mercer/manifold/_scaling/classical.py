@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Function, Integer, Nothing, Options, Text, parameter
@@ -141,7 +140,6 @@ class ClassicalMDS(EigenMap):
         X : array-like of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
             Rows, or their dissimilarities to the rows of the fit.
         """
-        check_is_fitted(self)
         return self._place(check_new_rows(self, X))
 
     def _place(self, rows: Array) -> Array:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -191,7 +190,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X : array-like of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
             Rows, or their dissimilarities to the rows of the fit; one that equals a row of the fit gets its point.
         """
-        check_is_fitted(self)
         rows = check_new_rows(self, X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)

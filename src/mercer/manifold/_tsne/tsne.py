@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -375,7 +374,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
         """
-        check_is_fitted(self)
         rows = widen_rows(check_new_rows(self, X, accept_sparse="csr"), self.metric)
         n, d = self.embedding_.shape
         if self.kernel != "student" or self.dof != 1 or d > 3:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -301,7 +300,6 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ----------
         X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
         """
-        check_is_fitted(self)
         rows = check_new_rows(self, X, accept_sparse="csr")
         n, k = len(self.embedding_), self.n_neighbors_
         distances, columns = find_nearest_known(

@@ -382,43 +382,36 @@ class BaseSearch(MetaEstimatorMixin, Estimator):
     @available_if(_delegate("predict"))
     def predict(self, X: Any) -> Any:
         """Predict by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
     @available_if(_delegate("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
     @available_if(_delegate("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithm of the probability of each class by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.predict_log_proba(X)
 
     @available_if(_delegate("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """Return the scores of the classes by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     @available_if(_delegate("score_samples"))
     def score_samples(self, X: Any) -> Any:
         """Return the score of each row by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.score_samples(X)
 
     @available_if(_delegate("transform"))
     def transform(self, X: Any) -> Any:
         """Transform rows by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.transform(X)
 
     @available_if(_delegate("inverse_transform"))
     def inverse_transform(self, X: Any) -> Any:
         """Transform rows back by the best model."""
-        check_is_fitted(self)
         return self.best_estimator_.inverse_transform(X)
 
     @property

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erf
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
@@ -384,7 +383,6 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return (spins * (spins @ self.weights_) >= 0).all(axis=1)
 
     def _read(self, X: Any) -> Array:
-        check_is_fitted(self)
         source = open_new_rows(self, X)
         return read_spins(np.concatenate([block.dense() for block in source.blocks()]), self.threshold)
 

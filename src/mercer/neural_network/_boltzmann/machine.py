@@ -254,7 +254,6 @@ class BoltzmannMachine(DensityMixin, LimitedEstimator):
         -------
         IsingModel
         """
-        check_is_fitted(self)
         return make_ising(self.weights_, self.biases_, beta)
 
     def sample(self, n_samples: int = 1, *, n_sweeps: int = 200, random_state: Any = None) -> Array:

@@ -400,7 +400,6 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEst
         ndarray of shape (n_samples, n_features)
             P(v = 1 | h), or b + W h for Gaussian units.
         """
-        check_is_fitted(self)
         hidden = np.asarray(X, dtype=self.components_.dtype)
         if hidden.ndim != 2 or hidden.shape[1] != len(self.components_):
             raise DataError(

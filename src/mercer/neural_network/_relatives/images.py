@@ -294,7 +294,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
         """
-        check_is_fitted(self)
         return self._map(X, Chances(self.classes_.shape[0]))
 
     def _map(self, X: Any, finish: Any) -> Array:
@@ -311,7 +310,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
         """
-        check_is_fitted(self)
         return self._map(X, ClassNames(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

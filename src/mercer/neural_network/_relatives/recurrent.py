@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, parameter
@@ -322,7 +321,6 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         ndarray of shape (n_sequences, n_classes), (n_sequences, time, n_classes) or (n_steps, n_classes)
             The last form for labels of steps with `lengths` and stacked rows.
         """
-        check_is_fitted(self)
         return self._map(X, lengths, Chances(self.classes_.shape[0]))
 
     def predict(self, X: Any, lengths: Any = None) -> Array:
@@ -337,7 +335,6 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         -------
         ndarray of shape (n_sequences,), (n_sequences, time) or (n_steps,)
         """
-        check_is_fitted(self)
         return self._map(X, lengths, ClassNames(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Any = None) -> float:
