@@ -1,6 +1,5 @@
 """Classification by a multilayer perceptron."""
 
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,15 +12,15 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Instance, Integer, Nothing, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._documentation import compose_docstring
+from mercer._solver import Outcome
 from mercer._source import Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags, floats
 from mercer._types import Array
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError
 from mercer.neural_network._layers.activations import ACTIVATIONS, expit
 from mercer.neural_network._layers.losses import OutputLoss, read_loss
 from mercer.neural_network._perceptron.documentation import SHARED
-from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.labels import (
     KnownLabels,
     check_classes,
@@ -30,8 +29,9 @@ from mercer.neural_network._perceptron.labels import (
     label_rows,
     read_factors,
 )
-from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_embeddings
+from mercer.neural_network._perceptron.perceptron import PerceptronModel, is_stochastic
 from mercer.neural_network._perceptron.plan import Plan
+from mercer.neural_network._perceptron.state import PerceptronState
 from mercer.objectives import Logistic, Loss, Softmax
 
 # The least temperature that `calibrate` chooses; the largest is its inverse.
@@ -54,14 +54,6 @@ def _share_two(outputs: np.ndarray) -> np.ndarray:
 
 def _keep_outputs(outputs: Array) -> Array:
     return outputs
-
-
-def _is_stochastic(model: Any) -> bool:
-    if model._takes_all_rows():
-        raise AttributeError(
-            f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
-        )
-    return True
 
 
 class MLPClassifier(ClassifierMixin, PerceptronModel):
@@ -162,65 +154,43 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
         self._check_together()
         source, coding = self._open_training(X, y, sample_weight, "labels", True)
         classes, source = label_rows(self, source)
-        validation = self._open_validation(X_val, y_val, sample_weight_val, classes, coding)
-        plan = self._plan(
-            source, count_outputs(classes, source), self._choose_loss(classes, source), coding, self.warm_start
-        )
-        workshop = Workshop(plan)
-        rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
+        validation = self._open_validation(X_val, y_val, sample_weight_val, "labels", coding, classes)
         if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, self.classes_):
             raise DataError(
                 f"{type(self).__name__}: warm_start can only be used where `y` has the same classes as in the previous "
                 f"call to fit. Previously got {self.classes_}, `y` has {classes}."
             )
-        start = self._begin(plan, source, self.warm_start)
-        attributes = self._describe_outputs(plan, coding) | {"classes_": classes, "temperature_": 1.0}
-        outcome = self._learn(plan, start, start.epochs + self.max_iter, source, rules, workshop, attributes)
+        outcome = self._train(source, coding, self._choose_loss(classes, source), classes, validation)
         self._conclude(outcome, "raise max_iter or tol")
         return self
 
-    @available_if(_is_stochastic)
+    @available_if(is_stochastic)
     @fitting
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "MLPClassifier":
         """Take one epoch over some rows, from where the last call or ``fit`` ended."""
-        self._check_together()
-        if self.early_stopping:
-            raise ParameterError(
-                f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
-            )
-        first = not hasattr(self, "_state")
+        first = self._check_partial()
         source, coding = self._open_training(X, y, sample_weight, "labels", first)
         classes = check_classes(self, classes, first, source)
         if not is_multilabel(source):
             source = source.relabel(KnownLabels(classes, read_factors(self, classes)))
-        plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding, not first)
-        workshop = Workshop(plan)
-        rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
-        # Later calls go on with the optimiser's moments; the count for early stopping begins anew.
-        start = self._begin(plan, source, False) if first else self._state.restart()
-        attributes = self._describe_outputs(plan, coding) | {"classes_": classes, "temperature_": 1.0}
-        outcome = self._learn(plan, start, start.epochs + 1, source, rules, workshop, attributes)
+        outcome = self._train(source, coding, self._choose_loss(classes, source), classes, is_part=True)
         self.n_iter_ = outcome.state.epochs
         if outcome.interrupt is not None:
             self._conclude(outcome)
         return self
 
-    def _open_validation(self, X: Any, y: Any, weight: Any, classes: np.ndarray, coding: Any) -> Any:
-        """Return the user's rows for early stopping, coded like the rows of the fit."""
-        if X is None and y is None:
-            return None
-        name = type(self).__name__
-        if X is None or y is None or not self.early_stopping:
-            raise DataError(
-                f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
-            )
-        options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None, "multi_output": True}
-        X = X if coding is None else coding.read(X, type(self).__name__)
-        source = self._open(X, y, weight, targets="labels", accept_sparse=coding is None and "csr", **options)
-        rows = source.whole() if coding is None else coding.apply(source.whole())
-        # Class weights belong to the training loss; the rows that judge are not weighed by class.
-        source = source if is_multilabel(source) else source.relabel(KnownLabels(classes, None))
-        return rows, source.y, source.weight
+    def _train(
+        self,
+        source: Source,
+        coding: Any,
+        loss: OutputLoss,
+        classes: np.ndarray,
+        validation: Any = None,
+        is_part: bool = False,
+    ) -> Outcome[PerceptronState]:
+        """Run the fit, or one epoch of it, over labelled rows."""
+        known = {"classes_": classes, "temperature_": 1.0}
+        return self._take_epochs(source, coding, count_outputs(classes, source), loss, known, validation, is_part)
 
     def _choose_loss(self, classes: np.ndarray, source: Source) -> OutputLoss:
         several = is_multilabel(source)

@@ -25,6 +25,7 @@ from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._perceptron.column_coding import ColumnCoding, encode_frame, learn_coding
 from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.labels import KnownLabels, is_multilabel
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
@@ -59,6 +60,15 @@ _BY_ALL_ROWS = (LBFGS, ConjugateGradient, Rprop)
 _BATCH = 200
 
 _VISITED = "rows are visited in batches, in a random order: weights are repetitions in expectation, not step for step"
+
+
+def is_stochastic(model: Any) -> bool:
+    """Return True where a model takes batches; raise AttributeError where its solver needs all rows."""
+    if model._takes_all_rows():
+        raise AttributeError(
+            f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
+        )
+    return True
 
 
 class PerceptronModel(LimitedEstimator):
@@ -235,6 +245,56 @@ class PerceptronModel(LimitedEstimator):
         rows = coding.apply(source.whole())
         return open_source(rows, source.y, source.weight, source.threads), coding
 
+    def _check_partial(self) -> bool:
+        """Raise if parameters forbid a fit by parts; return whether this part is the first."""
+        self._check_together()
+        if self.early_stopping:
+            raise ParameterError(
+                f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
+            )
+        return not hasattr(self, "_state")
+
+    def _open_validation(
+        self, X: Any, y: Any, weight: Any, targets: str, coding: Any, classes: np.ndarray | None = None
+    ) -> Any:
+        """Return the user's rows for early stopping, coded like the rows of the fit."""
+        if X is None and y is None:
+            return None
+        name = type(self).__name__
+        if X is None or y is None or not self.early_stopping:
+            raise DataError(
+                f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
+            )
+        options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None}
+        options |= {} if classes is None else {"multi_output": True}
+        X = X if coding is None else coding.read(X, name)
+        source = self._open(X, y, weight, targets=targets, accept_sparse=coding is None and "csr", **options)
+        rows = source.whole() if coding is None else coding.apply(source.whole())
+        if classes is not None and not is_multilabel(source):
+            # Class weights belong to the training loss; the rows that judge are not weighed by class.
+            source = source.relabel(KnownLabels(classes, None))
+        return rows, source.y, source.weight
+
+    def _take_epochs(
+        self,
+        source: Source,
+        coding: ColumnCoding | None,
+        n_outputs: int,
+        loss: OutputLoss,
+        known: dict[str, Any],
+        validation: Any,
+        is_part: bool,
+    ) -> Outcome[PerceptronState]:
+        """Run a fit, or one epoch of it; `known` are the attributes that the outputs belong to."""
+        goes_on = hasattr(self, "_state") if is_part else self.warm_start
+        plan = self._plan(source, n_outputs, loss, coding, goes_on)
+        workshop = Workshop(plan)
+        rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
+        # A later part goes on with the optimiser's moments; the count for early stopping begins anew.
+        start = self._state.restart() if is_part and goes_on else self._begin(plan, source, goes_on)
+        last = start.epochs + (1 if is_part else self.max_iter)
+        return self._learn(plan, start, last, source, rules, workshop, self._describe_outputs(plan, coding) | known)
+
     def _plan(
         self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None, goes_on: bool
     ) -> Plan:
@@ -248,7 +308,7 @@ class PerceptronModel(LimitedEstimator):
                 f"{type(self).__name__}: Got `batch_size` less than 1 or larger than sample size. It is going to be "
                 f"clipped. batch_size={batch} becomes {n}, the number of rows.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=8,
             )
             batch = n
         embedding = None
@@ -400,7 +460,7 @@ class PerceptronModel(LimitedEstimator):
                 f"epoch {outcome.n_steps} were kept. Scale the columns and the targets, or lower learning_rate_init "
                 f"(now {self.learning_rate_init:g}), for instance to {0.1 * self.learning_rate_init:g}.",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=8,
             )
         return outcome
 

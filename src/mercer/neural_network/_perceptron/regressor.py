@@ -1,6 +1,5 @@
 """Regression by a multilayer perceptron."""
 
-from functools import partial
 from typing import Any, ClassVar
 
 from sklearn.utils.metaestimators import available_if
@@ -12,25 +11,17 @@ from mercer._base.parameter import Choice, Integer, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._objective import find_loss
-from mercer._source import place_of
+from mercer._solver import Outcome
+from mercer._source import Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags
 from mercer._types import Array
-from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._perceptron.documentation import SHARED
-from mercer.neural_network._perceptron.epoch import Workshop
-from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_embeddings
+from mercer.neural_network._perceptron.perceptron import PerceptronModel, is_stochastic
 from mercer.neural_network._perceptron.plan import Plan
-
-
-def _is_stochastic(model: Any) -> bool:
-    if model._takes_all_rows():
-        raise AttributeError(
-            f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
-        )
-    return True
+from mercer.neural_network._perceptron.state import PerceptronState
 
 
 class MLPRegressor(RegressorMixin, PerceptronModel):
@@ -113,52 +104,30 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
         self._check_together()
         source, coding = self._open_training(X, y, sample_weight, "numbers", True)
         check_range(self, find_loss(self.loss), source)
-        validation = self._open_validation(X_val, y_val, sample_weight_val, coding)
-        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding, self.warm_start)
-        workshop = Workshop(plan)
-        rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
-        start = self._begin(plan, source, self.warm_start)
-        attributes = self._describe_outputs(plan, coding) | {"_flat": not source.target_shape}
-        outcome = self._learn(plan, start, start.epochs + self.max_iter, source, rules, workshop, attributes)
+        validation = self._open_validation(X_val, y_val, sample_weight_val, "numbers", coding)
+        outcome = self._train(source, coding, validation)
         self._conclude(outcome, "raise max_iter or tol")
         return self
 
-    @available_if(_is_stochastic)
+    @available_if(is_stochastic)
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MLPRegressor":
         """Take one epoch over some rows, from where the last call or ``fit`` ended."""
-        self._check_together()
-        if self.early_stopping:
-            raise ParameterError(
-                f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
-            )
-        first = not hasattr(self, "_state")
+        first = self._check_partial()
         source, coding = self._open_training(X, y, sample_weight, "numbers", first)
         check_range(self, find_loss(self.loss), source)
-        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding, not first)
-        workshop = Workshop(plan)
-        rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
-        start = self._begin(plan, source, False) if first else self._state.restart()
-        attributes = self._describe_outputs(plan, coding) | {"_flat": not source.target_shape}
-        outcome = self._learn(plan, start, start.epochs + 1, source, rules, workshop, attributes)
+        outcome = self._train(source, coding, is_part=True)
         self.n_iter_ = outcome.state.epochs
         if outcome.interrupt is not None:
             self._conclude(outcome)
         return self
 
-    def _open_validation(self, X: Any, y: Any, weight: Any, coding: Any) -> Any:
-        """Return the user's rows for early stopping, coded like the rows of the fit."""
-        if X is None and y is None:
-            return None
-        if X is None or y is None or not self.early_stopping:
-            name = type(self).__name__
-            raise DataError(
-                f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
-            )
-        options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None}
-        X = X if coding is None else coding.read(X, type(self).__name__)
-        source = self._open(X, y, weight, targets="numbers", accept_sparse=coding is None and "csr", **options)
-        return source.whole() if coding is None else coding.apply(source.whole()), source.y, source.weight
+    def _train(
+        self, source: Source, coding: Any, validation: Any = None, is_part: bool = False
+    ) -> Outcome[PerceptronState]:
+        """Run the fit, or one epoch of it."""
+        loss, known = read_loss(self.loss, source.n_targets), {"_flat": not source.target_shape}
+        return self._take_epochs(source, coding, source.n_targets, loss, known, validation, is_part)
 
     def _name_output(self, plan: Plan) -> str:
         return "exp" if plan.loss.loss.predicts_exponentials else "identity"

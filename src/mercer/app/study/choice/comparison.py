@@ -53,7 +53,7 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
             continue
         trial = selection.result.trial(offer.name)
         # The folds are the same for all candidates, so that differences are compared fold by fold.
-        lead = compare_scores(top, trial.scores, test_share=selection.plan.test_share, level=options.level).lead
+        lead = compare_scores(top, trial.scores, test_share=selection.plan.test_share, level=options.level).interval
         doubtful, outdone = offer.name in selection.distrusted, offer.name in selection.outdone
         status = "best" if offer.name == best else "worse" if lead.low > 0 or doubtful or outdone else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
