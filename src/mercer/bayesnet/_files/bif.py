@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._types import Array
-from mercer.bayesnet._files.draft import NetworkDraft
-from mercer.bayesnet._files.source_text import Token, TokenReader, refuse, split_tokens
+from mercer.bayesnet._files.network_parts import NetworkParts
+from mercer.bayesnet._files.source_text import Token, TokenReader, quote, refuse, split_tokens
 from mercer.bayesnet._network.network import BayesianNetwork
 
 _FORM = "BIF"
@@ -42,33 +42,26 @@ def read_bif(text: str) -> BayesianNetwork:
     """
     # A comment begins with //; inside of a word it is part of it.
     reader = TokenReader(_FORM, split_tokens(_FORM, text, ("//",)))
-    draft = NetworkDraft(_FORM)
+    parts = NetworkParts(_FORM)
     blocks: list[int] = []
     while reader.peek() is not None:
         word = reader.take()
         if word.text == "network":
-            while reader.peek() not in ("{", None):
-                reader.take()
-            reader.skip_block()
+            reader.skip_header()
         elif word.text == "variable":
-            _read_variable(reader, draft)
+            _read_variable(reader, parts)
         elif word.text == "probability":
-            # Tables are read after all variables: files may declare these in any order.
-            blocks.append(reader.place)
-            reader.skip_to("{")
-            # Back onto the brace, where a block begins.
-            reader.place -= 1
-            reader.skip_block()
+            blocks.append(reader.skip_definition())
         else:
             rule = f"'network', 'variable' or 'probability' must stand here; got {word.text!r}"
             raise refuse(_FORM, word.line, rule, "Check the syntax.")
     for place in blocks:
         reader.place = place
-        _read_probability(reader, draft)
-    return draft.finish()
+        _read_probability(reader, parts)
+    return parts.finish()
 
 
-def _read_variable(reader: TokenReader, draft: NetworkDraft) -> None:
+def _read_variable(reader: TokenReader, parts: NetworkParts) -> None:
     name = reader.take_word("the name of a variable")
     reader.take("{")
     states: list[str] = []
@@ -83,7 +76,7 @@ def _read_variable(reader: TokenReader, draft: NetworkDraft) -> None:
         else:
             reader.skip_to(";")
     reader.take("}")
-    draft.add_variable(name.text, states, name.line)
+    parts.add_variable(name.text, states, name.line)
 
 
 def _read_states(reader: TokenReader, name: Token) -> list[str]:
@@ -91,12 +84,7 @@ def _read_states(reader: TokenReader, name: Token) -> list[str]:
     declared = reader.take_number()
     reader.take("]")
     reader.take("{")
-    states: list[str] = []
-    while reader.peek() != "}":
-        states.append(reader.take_word("a state").text)
-        if reader.peek() == ",":
-            reader.take()
-    reader.take("}")
+    states = reader.take_some("}", "a state")
     reader.take(";")
     if len(states) != declared:
         rule = f"variable {name.text!r} declares {declared:g} states and lists {len(states)}"
@@ -104,41 +92,31 @@ def _read_states(reader: TokenReader, name: Token) -> list[str]:
     return states
 
 
-def _read_probability(reader: TokenReader, draft: NetworkDraft) -> None:
-    opening = reader.take("(")
-    members: list[str] = []
-    while reader.peek() != ")":
-        token = reader.take()
-        # A quoted mark is a name: only bare ones separate.
-        if token.quoted or token.text not in ("|", ","):
-            members.append(token.text)
-    reader.take(")")
-    if not members:
-        raise refuse(_FORM, opening.line, "a probability must name its variable", "Name it in the parentheses.")
-    name, parents = members[0], members[1:]
-    shape = draft.add_family(name, parents, opening.line)
+def _read_probability(reader: TokenReader, parts: NetworkParts) -> None:
+    name, parents, line = reader.take_family("probability", "variable")
+    shape = parts.add_family(name, parents, line)
     # NaN marks entries that are not set yet; lines say where each row of the table stands.
-    table, lines = np.full(shape, np.nan), np.full(shape[:-1], opening.line)
+    table, lines = np.full(shape, np.nan), np.full(shape[:-1], line)
     reader.take("{")
     while reader.peek() != "}":
-        _read_entry(reader, draft, name, table, lines)
+        _read_entry(reader, parts, name, table, lines)
     reader.take("}")
     if np.isnan(table).any():
         place = np.argwhere(np.isnan(table))[0]
-        given = ", ".join(draft.states[parent][code] for parent, code in zip(parents, place, strict=False))
+        given = ", ".join(parts.states[parent][code] for parent, code in zip(parents, place, strict=False))
         rule = f"the table of {name!r} lacks an entry{f' for ({given})' if given else ''}"
-        raise refuse(_FORM, opening.line, rule, "Add it, or a default.")
-    draft.add_table(name, table, opening.line, lines)
+        raise refuse(_FORM, line, rule, "Add it, or a default.")
+    parts.add_table(name, table, line, lines)
 
 
-def _read_entry(reader: TokenReader, draft: NetworkDraft, name: str, table: Array, lines: Array) -> None:
+def _read_entry(reader: TokenReader, parts: NetworkParts, name: str, table: Array, lines: Array) -> None:
     """Read one entry of a table: for some states of the parents, for all, or the default."""
     word = reader.take()
     if word.text == "(" and not word.quoted:
         place = []
-        for parent in draft.parents[name]:
+        for parent in parts.parents[name]:
             state = reader.take_word(f"a state of {parent!r}")
-            place.append(draft.find_state(parent, state.text, state.line))
+            place.append(parts.find_state(parent, state.text, state.line))
             if reader.peek() == ",":
                 reader.take()
         reader.take(")")
@@ -178,8 +156,7 @@ def _read_numbers(reader: TokenReader, name: str, n: int) -> list[float]:
     line = reader.line
     numbers = reader.take_numbers(";")
     if len(numbers) != n:
-        rule = f"{n} probabilities of {name!r} must stand here; got {len(numbers)}"
-        raise refuse(_FORM, line, rule, "Give one for each state.")
+        raise reader.refuse_count(line, n, name, len(numbers), "Give one for each state.")
     return numbers
 
 
@@ -188,7 +165,7 @@ def quote_word(word: Any) -> str:
     text = str(word)
     if _PLAIN.fullmatch(text) and "//" not in text and "/*" not in text:
         return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return quote(text)
 
 
 def format_bif(network: BayesianNetwork, name: str = "unnamed") -> str:

@@ -1,9 +1,11 @@
 """NET, the format of the program Hugin: read from text and written to text."""
 
+from math import prod
+
 import numpy as np
 
-from mercer.bayesnet._files.draft import NetworkDraft
-from mercer.bayesnet._files.source_text import TokenReader, refuse, split_tokens
+from mercer.bayesnet._files.network_parts import NetworkParts
+from mercer.bayesnet._files.source_text import TokenReader, quote, refuse, split_tokens
 from mercer.bayesnet._network.network import BayesianNetwork
 
 _FORM = "NET"
@@ -31,24 +33,18 @@ def read_net(text: str) -> BayesianNetwork:
     ('yes', 'no')
     """
     reader = TokenReader(_FORM, split_tokens(_FORM, text, ("%",), "="))
-    draft = NetworkDraft(_FORM)
+    parts = NetworkParts(_FORM)
     potentials: list[int] = []
     while reader.peek() is not None:
         word = reader.take()
         if word.text in ("net", "class"):
-            while reader.peek() not in ("{", None):
-                reader.take()
-            reader.skip_block()
+            reader.skip_header()
         elif word.text == "discrete":
             continue
         elif word.text == "node":
-            _read_node(reader, draft)
+            _read_node(reader, parts)
         elif word.text == "potential":
-            # Potentials are read after all nodes: files may declare these in any order.
-            potentials.append(reader.place)
-            reader.skip_to("{")
-            reader.place -= 1
-            reader.skip_block()
+            potentials.append(reader.skip_definition())
         elif word.text in _OTHER_NODES:
             rule = f"nodes must be discrete; got a {word.text} node"
             raise refuse(_FORM, word.line, rule, "Remove it, or cut its values into intervals.")
@@ -57,11 +53,11 @@ def read_net(text: str) -> BayesianNetwork:
             raise refuse(_FORM, word.line, rule, "Check the syntax.")
     for place in potentials:
         reader.place = place
-        _read_potential(reader, draft)
-    return draft.finish()
+        _read_potential(reader, parts)
+    return parts.finish()
 
 
-def _read_node(reader: TokenReader, draft: NetworkDraft) -> None:
+def _read_node(reader: TokenReader, parts: NetworkParts) -> None:
     name = reader.take_word("the name of a node")
     reader.take("{")
     states: list[str] = []
@@ -70,28 +66,17 @@ def _read_node(reader: TokenReader, draft: NetworkDraft) -> None:
         if word.text == "states":
             reader.take("=")
             reader.take("(")
-            while reader.peek() != ")":
-                states.append(reader.take_word("a state").text)
-            reader.take(")")
+            states += reader.take_some(")", "a state")
             reader.take(";")
         else:
             reader.skip_to(";")
     reader.take("}")
-    draft.add_variable(name.text, states, name.line)
+    parts.add_variable(name.text, states, name.line)
 
 
-def _read_potential(reader: TokenReader, draft: NetworkDraft) -> None:
-    opening = reader.take("(")
-    members: list[str] = []
-    while reader.peek() != ")":
-        token = reader.take()
-        if token.quoted or token.text != "|":
-            members.append(token.text)
-    reader.take(")")
-    if not members:
-        raise refuse(_FORM, opening.line, "a potential must name its node", "Name it in the parentheses.")
-    name = members[0]
-    shape = draft.add_family(name, members[1:], opening.line)
+def _read_potential(reader: TokenReader, parts: NetworkParts) -> None:
+    name, parents, line = reader.take_family("potential", "node")
+    shape = parts.add_family(name, parents, line)
     # A potential without data has equal probabilities, as the format says.
     table = np.full(shape, 1.0 / shape[-1])
     reader.take("{")
@@ -102,7 +87,7 @@ def _read_potential(reader: TokenReader, draft: NetworkDraft) -> None:
         else:
             reader.skip_to(";")
     reader.take("}")
-    draft.add_table(name, table, opening.line)
+    parts.add_table(name, table, line)
 
 
 def _read_data(reader: TokenReader, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -114,19 +99,14 @@ def _read_data(reader: TokenReader, name: str, shape: tuple[int, ...]) -> np.nda
         else:
             numbers.append(reader.take_number())
     reader.take(";")
-    if len(numbers) != np.prod(shape, dtype=int):
-        rule = f"{np.prod(shape, dtype=int)} probabilities of {name!r} must stand here; got {len(numbers)}"
-        raise refuse(_FORM, line, rule, "Give one for each combination of states.")
+    if len(numbers) != (n := prod(shape)):
+        raise reader.refuse_count(line, n, name, len(numbers), "Give one for each combination of states.")
     return np.array(numbers).reshape(shape)
-
-
-def _quote(text: object) -> str:
-    return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _name(text: object) -> str:
     """Return a node's name: a plain word as it is, anything else in quotation marks."""
-    return str(text) if str(text).isidentifier() and str(text).isascii() else _quote(text)
+    return str(text) if str(text).isidentifier() and str(text).isascii() else quote(text)
 
 
 def format_net(network: BayesianNetwork) -> str:
@@ -144,7 +124,7 @@ def format_net(network: BayesianNetwork) -> str:
     """
     parts = ["net\n{\n}\n"]
     for variable, states in network.variables.items():
-        listed = " ".join(map(_quote, states))
+        listed = " ".join(map(quote, states))
         parts.append(f"node {_name(variable)}\n{{\n  states = ({listed});\n}}\n")
     for variable in network.variables:
         parents = network.parents[variable]

@@ -23,6 +23,11 @@ class Token:
     quoted: bool = False
 
 
+def quote(text: object) -> str:
+    """Return a text in quotation marks, as :func:`split_tokens` reads it."""
+    return '"' + str(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def refuse(form: str, line: int, rule: str, cure: str) -> DataError:
     """Return the error about a line of a file in the format `form`."""
     return DataError(f"{form} file, line {line}: {rule}. {cure}")
@@ -159,6 +164,48 @@ class TokenReader:
             return None
         self.place = stop + 1
         return numbers
+
+    def take_some(self, end: str, what: str) -> list[str]:
+        """Return the words before the mark `end`, with commas between them or not, and go past it."""
+        words: list[str] = []
+        while self.peek() != end:
+            words.append(self.take_word(what).text)
+            if self.peek() == ",":
+                self.take()
+        self.take()
+        return words
+
+    def take_family(self, what: str, owner: str) -> tuple[str, list[str], int]:
+        """Return the variable and the parents that stand in parentheses, and their line."""
+        line, members = self.take("(").line, []
+        while self.peek() != ")":
+            token = self.take()
+            # A quoted mark is a name: only bare ones separate.
+            if token.quoted or token.text not in ("|", ","):
+                members.append(token.text)
+        self.take()
+        if not members:
+            raise refuse(self.form, line, f"a {what} must name its {owner}", "Name it in the parentheses.")
+        return members[0], members[1:], line
+
+    def refuse_count(self, line: int, n: int, name: str, got: int, cure: str) -> DataError:
+        """Return the error about a table of a wrong size."""
+        return refuse(self.form, line, f"{n} probabilities of {name!r} must stand here; got {got}", cure)
+
+    def skip_header(self) -> None:
+        """Go past the block that describes the network, and its name."""
+        while self.peek() not in ("{", None):
+            self.take()
+        self.skip_block()
+
+    def skip_definition(self) -> int:
+        """Go past a family and its block, and return where it begins: files may declare variables after it."""
+        begin = self.place
+        self.skip_to("{")
+        # Back onto the brace, where a block begins.
+        self.place -= 1
+        self.skip_block()
+        return begin
 
     def skip_to(self, mark: str) -> None:
         """Go past the next `mark`."""

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from mercer.bayesnet._files.draft import NetworkDraft
+from mercer.bayesnet._files.network_parts import NetworkParts
 from mercer.bayesnet._files.source_text import MOST_CHARACTERS, refuse
 from mercer.bayesnet._network.network import BayesianNetwork
 from mercer.errors import DataError
@@ -20,7 +20,7 @@ class _Reader:
     """Collects variables and definitions while the parser goes through the text."""
 
     def __init__(self) -> None:
-        self.draft = NetworkDraft(_FORM)
+        self.parts = NetworkParts(_FORM)
         self.definitions: list[tuple[dict[str, list[str]], int]] = []
         self.path: list[str] = []
         self.texts: list[str] = []
@@ -64,7 +64,7 @@ class _Reader:
                 raise refuse(_FORM, self.line, f"a variable must have one NAME; got {len(names)}", "Name it.")
             # Older files say VALUE for OUTCOME.
             states = self.fields.get("OUTCOME", self.fields.get("VALUE", []))
-            self.draft.add_variable(names[0], states, self.line)
+            self.parts.add_variable(names[0], states, self.line)
         elif closed in ("DEFINITION", "PROBABILITY"):
             self.definitions.append((self.fields, self.line))
             self.fields = {}
@@ -97,16 +97,16 @@ def read_xmlbif(text: str) -> BayesianNetwork:
         rule = f"the XML must be well-formed; {expat.errors.messages[error.code]}"
         raise refuse(_FORM, error.lineno, rule, "Check the tags around this line.") from None
     for fields, line in reader.definitions:
-        _add_definition(reader.draft, fields, line)
-    return reader.draft.finish()
+        _add_definition(reader.parts, fields, line)
+    return reader.parts.finish()
 
 
-def _add_definition(draft: NetworkDraft, fields: dict[str, list[str]], line: int) -> None:
+def _add_definition(parts: NetworkParts, fields: dict[str, list[str]], line: int) -> None:
     names = fields.get("FOR", [])
     if len(names) != 1:
         rule = f"a definition must be FOR one variable; got {len(names)}"
         raise refuse(_FORM, line, rule, "Name the variable in <FOR>.")
-    shape = draft.add_family(names[0], fields.get("GIVEN", []), line)
+    shape = parts.add_family(names[0], fields.get("GIVEN", []), line)
     words = " ".join(fields.get("TABLE", [])).split()
     if len(words) != np.prod(shape, dtype=int):
         rule = f"the table of {names[0]!r} must have {np.prod(shape, dtype=int)} numbers; got {len(words)}"
@@ -116,7 +116,7 @@ def _add_definition(draft: NetworkDraft, fields: dict[str, list[str]], line: int
     except ValueError as error:
         raise refuse(_FORM, line, f"the table of {names[0]!r} must hold numbers; {error}", "Correct it.") from None
     # The variable's own state changes fastest, then that of the last GIVEN.
-    draft.add_table(names[0], numbers.reshape(shape), line)
+    parts.add_table(names[0], numbers.reshape(shape), line)
 
 
 def format_xmlbif(network: BayesianNetwork, name: str = "unnamed") -> str:

@@ -1,4 +1,4 @@
-"""A network as a file describes it, checked piece by piece, with the lines that errors name."""
+"""The parts of a network in a file, checked one by one, with the lines that errors name."""
 
 from dataclasses import dataclass, field
 from math import prod
@@ -17,7 +17,7 @@ _SUM_TOLERANCE = 1e-3
 
 
 @dataclass
-class NetworkDraft:
+class NetworkParts:
     """Variables, parents and tables that were read so far."""
 
     form: str
