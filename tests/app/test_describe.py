@@ -8,8 +8,7 @@ import pytest
 
 import mercer
 from mercer.app.command import main
-from mercer.app.table.overview import count_outliers
-from mercer.app.table.pairs import measure_pairs
+from mercer.app.table.overview import count_outliers, measure_pairs
 from mercer.errors import DataError
 
 

@@ -9,9 +9,8 @@ from mercer.errors import UnsupportedError
 from mercer.manifold import TSNE, join_affinities, measure_divergence
 from mercer.manifold._tsne._device.affinities import find_affinities_there, find_nearest, weigh_nearest
 from mercer.manifold._tsne._device.cuda_engine import CudaEngine
-from mercer.manifold._tsne._device.edges import make_lists, make_tables
+from mercer.manifold._tsne._device.edges import NodeTable, find_length, make_lists, make_tables
 from mercer.manifold._tsne._device.engine import DeviceEngine
-from mercer.manifold._tsne._device.node_table import NodeTable, find_length
 from mercer.manifold._tsne.descent import EmbeddingState
 from mercer.manifold._tsne.grid import Grid
 

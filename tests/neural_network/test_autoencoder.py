@@ -8,7 +8,7 @@ from mercer.decomposition import PCA
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network import Autoencoder
 from mercer.neural_network._relatives.autoencoder import Reconstruction
-from mercer.neural_network._relatives.task import Batch, Moment
+from mercer.neural_network._relatives.plan import Batch, Moment
 from mercer.optim import LBFGS
 
 

@@ -16,9 +16,9 @@ from mercer.neural_network import (
     differentiate_by,
 )
 from mercer.neural_network._layers.losses import read_loss
+from mercer.neural_network._relatives.plan import Batch, Moment
 from mercer.neural_network._relatives.sequences import pad_sequences
 from mercer.neural_network._relatives.supervised import Supervised
-from mercer.neural_network._relatives.task import Batch, Moment
 
 
 @pytest.mark.catalogue("NN-19")

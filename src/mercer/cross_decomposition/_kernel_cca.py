@@ -18,7 +18,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, part
 from mercer._types import Array, Rows
-from mercer.cross_decomposition._scores import check_components, correlate_scores
+from mercer.cross_decomposition._latent import check_components, correlate_scores
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, as_kernel
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Generator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, MultiOutputM
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome, Solver
-from mercer._source import Source, place_of
+from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import is_on_device
 from mercer._statistic import Moments
@@ -23,8 +24,44 @@ from mercer._stored import Stored, flags, floats, members
 from mercer._types import Array
 from mercer.cross_decomposition._deflation import PairedAxes
 from mercer.cross_decomposition._moments import TwoTables, measure
-from mercer.cross_decomposition._scores import LinearMap, check_components, correlate_scores
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """``((x - mean) / scale) @ matrix + offset`` for the rows of a block; sparse rows stay sparse."""
+
+    mean: Any
+    scale: Any
+    matrix: Any
+    offset: Any = 0.0
+
+    def __call__(self, block: Block) -> Any:
+        if block.is_sparse:
+            matrix = self.matrix / self.scale[:, None]
+            return block.matmul(matrix) - self.mean @ matrix + self.offset
+        return block.xp.matmul((block.X - self.mean) / self.scale, self.matrix) + self.offset
+
+    def of_rows(self, rows: Any) -> Any:
+        """Map rows in memory, or on a device, at once."""
+        return namespace_of(rows).matmul((rows - self.mean) / self.scale, self.matrix) + self.offset
+
+
+def check_components(subject: str, n_components: int, bound: int) -> None:
+    """Raise if more components are asked for than the tables can have."""
+    if n_components > bound:
+        raise ParameterError(
+            f"{subject}: `n_components` upper bound is {bound}. Got {n_components} instead. Reduce `n_components`."
+        )
+
+
+def correlate_scores(t: Any, u: Any) -> Array:
+    """Return the correlation between two tables of scores, column by column; zero where one is constant."""
+    t, u = (np.asarray(to_numpy(scores), dtype=np.float64) for scores in (t, u))
+    t, u = t - t.mean(axis=0), u - u.mean(axis=0)
+    sizes = np.sqrt(np.sum(t * t, axis=0) * np.sum(u * u, axis=0))
+    return np.sum(t * u, axis=0) / np.where(sizes > 0, sizes, 1.0)
+
 
 # Values of a table up to which its scores are computed at once, without threads.
 _FEW = 2**14

@@ -12,7 +12,7 @@ from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats, labels, members
 from mercer._types import Array
 from mercer.hmm._count_emissions import CategoricalEmission
-from mercer.hmm._documentation import SHARED
+from mercer.hmm._density_hmm import SHARED
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel, read_prior
 from mercer.hmm._starts import check_probabilities
 from mercer.hmm._symbols import check_codes, encode_symbols

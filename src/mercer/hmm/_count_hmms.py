@@ -12,7 +12,7 @@ from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._count_emissions import MultinomialEmission, PoissonEmission
-from mercer.hmm._documentation import SHARED
+from mercer.hmm._density_hmm import SHARED
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel, read_prior
 from mercer.hmm._starts import check_probabilities, find_first_means
 

@@ -13,10 +13,21 @@ from mercer._plain import plain
 from mercer._stored import Stored, floats, members, part
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.hmm._documentation import SHARED
 from mercer.hmm._emission import find_missing
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import assign_nearest, find_first_means
+
+SHARED = {
+    "fitted": """log_likelihood_ : float
+        Log-likelihood plus log prior of the fitted model.
+    dead_states_ : ndarray of int
+        States that explain no step.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add.""",
+}
+
 
 # Rows whose share in a state is below this part of the largest share do not change the state's density.
 _NEGLIGIBLE = 1e-12

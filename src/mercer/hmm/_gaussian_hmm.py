@@ -11,7 +11,7 @@ from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
-from mercer.hmm._documentation import SHARED
+from mercer.hmm._density_hmm import SHARED
 from mercer.hmm._gaussian_emission import GaussianEmission, GaussianPrior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import find_first_means

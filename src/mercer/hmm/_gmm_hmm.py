@@ -17,7 +17,7 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._chain import count_lanes, pad_lanes
-from mercer.hmm._documentation import SHARED
+from mercer.hmm._density_hmm import SHARED
 from mercer.hmm._emission import AddedSums, normalise_counts, take_log_prior
 from mercer.hmm._gaussian_emission import GaussianEmission, GaussianPrior, GaussianSums
 from mercer.hmm._gaussian_hmm import read_gaussian_prior

@@ -17,12 +17,11 @@ from mercer.bayesnet._learning.coded_rows import CodedRows, DistinctRows
 from mercer.bayesnet._learning.constraints import Constraints
 from mercer.bayesnet._learning.counter import FamilyCounter, ScoredFamilies
 from mercer.bayesnet._learning.exact_search import find_best_structure
-from mercer.bayesnet._learning.independence import TESTS, IndependenceTest
+from mercer.bayesnet._learning.independence import TESTS, IndependenceTest, find_spanning_tree, tabulate_information
 from mercer.bayesnet._learning.partial_graph import PartialGraph, find_equivalence_class, find_skeleton, orient_edges
 from mercer.bayesnet._learning.scores import FamilyScore
 from mercer.bayesnet._learning.table_fit import check_weights, read_structure
 from mercer.bayesnet._learning.table_rows import open_table
-from mercer.bayesnet._learning.trees import find_spanning_tree, tabulate_information
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
 METHODS = ("hill_climb", "chow_liu", "exact", "pc")

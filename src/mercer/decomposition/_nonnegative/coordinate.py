@@ -20,8 +20,7 @@ from mercer._source.threads import run_numbered
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import Sums
 from mercer._types import Array
-from mercer.decomposition._nonnegative.extrapolation import Extrapolation, extrapolate
-from mercer.decomposition._nonnegative.problem import Factors, Penalties
+from mercer.decomposition._nonnegative.problem import Extrapolation, Factors, Penalties, extrapolate
 
 # Most sweeps over the coordinates for each product. For 4000 x 300 rows and 20 components, 4 sweeps reach in 10
 # products the objective that one sweep reaches in 41; 8 and 20 sweeps need 10 and 11.

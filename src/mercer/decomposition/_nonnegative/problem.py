@@ -1,4 +1,4 @@
-"""The problem of nonnegative matrix factorisation: the loss, the penalties, and the state of a solver."""
+"""The problem of nonnegative matrix factorisation: loss, penalties, the state of a solver, and its extrapolation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,54 @@ from mercer._source import Block
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import Sums
 from mercer._types import Array
-from mercer.decomposition._nonnegative.extrapolation import Extrapolation
 from mercer.errors import DataError
+
+# The first length, as a share of the last move; this and the factors below are those of the paper for exact updates.
+_FIRST = 0.5
+# Growth of the length after a round that lowered the objective.
+_GROWTH = 1.05
+# Growth of the bound of the length after such a round.
+_GROWTH_OF_BOUND = 1.01
+# Divisor of the length after a round that was dropped.
+_SHRINKAGE = 1.5
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class Extrapolation:
+    """The factors of the round before the last, how far to go on from them, and the objective not to be exceeded.
+
+    ``length`` is that of the next round, ``following`` the one after it, ``bound`` the largest that is tried.
+    """
+
+    W: Array
+    T: Array
+    length: float = 0.0
+    following: float = _FIRST
+    bound: float = 1.0
+    objective: float = np.inf
+
+    def grow(self, W: Array, T: Array, objective: float) -> "Extrapolation":
+        """Return what follows a round that moved from `W` and `T` and lowered the objective to `objective`."""
+        length = min(self.bound, self.following)
+        bound = min(1.0, _GROWTH_OF_BOUND * self.bound)
+        return Extrapolation(W, T, length, min(self.bound, _GROWTH * length), bound, objective)
+
+    def shrink(self) -> "Extrapolation":
+        """Return what follows a round that was dropped: one without extrapolation."""
+        return Extrapolation(self.W, self.T, 0.0, self.length / _SHRINKAGE, self.length, self.objective)
+
+
+def extrapolate(now: Array, before: Array, length: float, out: Array) -> None:
+    """Write the point beyond `now` on the line from `before`, without its negative entries, to `out`."""
+    if length == 0:
+        out[...] = now
+        return
+    np.subtract(now, before, out=out)
+    out *= length
+    out += now
+    np.maximum(out, 0.0, out=out)
+
 
 _BETAS = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 

@@ -7,6 +7,7 @@ weights of both halves plus one matrix product for the couplings between them. T
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -99,3 +100,22 @@ def anneal_spins(weights: Array, biases: Array, n_chains: int, n_levels: int, se
 
 def _weigh_half(states: Array, weights: Array, biases: Array) -> Array:
     return 0.5 * np.einsum("ij,ij->i", states @ weights, states) + states @ biases
+
+
+# Units whose states are all listed: 2^20 terms of a sum take about a second for 100 units on the other side.
+MOST_UNITS = 20
+
+
+def read_spins(rows: Any, threshold: float) -> Array:
+    """Return 1 where a value is above the threshold and -1 elsewhere, as float64."""
+    return np.where(np.asarray(rows) > threshold, 1.0, -1.0)
+
+
+def find_coding(least: float) -> str:
+    """Return the coding of rows from their least value: "spins" of -1 and 1, or "bits" of 0 and 1."""
+    return "spins" if least < 0 else "bits"
+
+
+def decode_spins(spins: Array, coding: str, dtype: Any) -> Array:
+    """Return spins in the coding that the rows of the fit had."""
+    return (spins if coding == "spins" else 0.5 * (spins + 1.0)).astype(dtype)

@@ -19,7 +19,7 @@ from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats, numbers, texts
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.neural_network._boltzmann.spins import decode_spins, find_coding, read_spins
+from mercer.neural_network._boltzmann.enumeration import decode_spins, find_coding, read_spins
 
 # Load at which Hebb's rule loses all patterns at once, for many units (Amit, Gutfreund and Sompolinsky, 1985).
 _CRITICAL_LOAD = 0.138

@@ -19,8 +19,7 @@ from mercer._solver.request import run_large
 from mercer._source import Block, Source
 from mercer._types import Array
 from mercer.energy import IsingModel
-from mercer.neural_network._boltzmann.enumeration import list_spins, sum_spins
-from mercer.neural_network._boltzmann.spins import read_spins
+from mercer.neural_network._boltzmann.enumeration import list_spins, read_spins, sum_spins
 
 # Steps that L-BFGS remembers.
 _MEMORY = 10

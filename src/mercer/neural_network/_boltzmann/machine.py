@@ -16,7 +16,14 @@ from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.energy import IsingModel
 from mercer.errors import DataError
-from mercer.neural_network._boltzmann.enumeration import anneal_spins, sum_spins
+from mercer.neural_network._boltzmann.enumeration import (
+    MOST_UNITS,
+    anneal_spins,
+    decode_spins,
+    find_coding,
+    read_spins,
+    sum_spins,
+)
 from mercer.neural_network._boltzmann.likelihood import (
     LikelihoodState,
     ReadStates,
@@ -25,7 +32,6 @@ from mercer.neural_network._boltzmann.likelihood import (
     clamp_rows,
     make_ising,
 )
-from mercer.neural_network._boltzmann.spins import MOST_UNITS, decode_spins, find_coding, read_spins
 
 # Chains and levels of the estimate of log Z for more units.
 _CHAINS = 100

@@ -29,7 +29,7 @@ from mercer.neural_network._boltzmann.contrastive import (
     read_rows,
     train_epochs,
 )
-from mercer.neural_network._boltzmann.spins import MOST_UNITS
+from mercer.neural_network._boltzmann.enumeration import MOST_UNITS
 
 # States in one block of an exact sum.
 _BLOCK = 2**12

@@ -24,7 +24,7 @@ from mercer.neural_network._layers.layer import Layer, as_like
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import Dropout
 from mercer.neural_network._relatives.network_model import IN_BATCHES, NetworkModel, join_layers, mark_weights, penalise
-from mercer.neural_network._relatives.task import Batch, Moment
+from mercer.neural_network._relatives.plan import Batch, Moment
 
 # Length of the random steps by which the Jacobian of the code is measured; rows are of order one.
 _CONTRACTION_STEP = 0.01

@@ -27,9 +27,8 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
 from mercer.neural_network._layers.windows import Conv2d, Flatten, MaxPool
 from mercer.neural_network._perceptron.labels import KnownLabels, check_classes, label_rows, read_factors
-from mercer.neural_network._relatives.class_outputs import Chances, ClassNames
 from mercer.neural_network._relatives.network_model import NetworkModel, NetworkOutputs, Validation, join_layers
-from mercer.neural_network._relatives.supervised import Supervised
+from mercer.neural_network._relatives.supervised import Chances, ClassNames, Supervised
 
 ImageShape = tuple[int, int, int]
 

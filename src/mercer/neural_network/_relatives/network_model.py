@@ -22,8 +22,7 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.solver import descend_in_epochs, descend_on_all_rows
 from mercer.neural_network._perceptron.state import PerceptronState
-from mercer.neural_network._relatives.plan import LossRules, TaskPlan, ValidationLoss
-from mercer.neural_network._relatives.task import Task
+from mercer.neural_network._relatives.plan import LossRules, Task, TaskPlan, ValidationLoss
 from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
 
 

@@ -18,8 +18,8 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._perceptron.labels import KnownLabels, label_rows, read_factors
-from mercer.neural_network._relatives.class_outputs import Chances, ClassNames
 from mercer.neural_network._relatives.recurrent_model import DESCRIBED, GivenSequences, RecurrentModel, take_targets
+from mercer.neural_network._relatives.supervised import Chances, ClassNames
 
 
 class RecurrentRegressor(RegressorMixin, RecurrentModel):

@@ -1,4 +1,4 @@
-"""The loss of a network's outputs against targets, for images and sequences."""
+"""The loss of a network's outputs against targets, for images and sequences, and the classes they stand for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
 from mercer.neural_network._relatives.network_model import mark_weights, penalise
-from mercer.neural_network._relatives.task import Batch, Moment
+from mercer.neural_network._relatives.plan import Batch, Moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +94,33 @@ class Supervised:
         if weight is None:
             return own
         return own * (weight[:, None] if own.ndim > weight.ndim else weight)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """A function from outputs (..., k) to probabilities of the classes, by softmax; one class is certain."""
+
+    n_classes: int
+
+    def __call__(self, outputs: Array) -> Array:
+        xp = namespace_of(outputs)
+        if self.n_classes == 1:
+            return xp.ones_like(outputs[..., :1])
+        shares = xp.exp(outputs - xp.max(outputs, axis=-1, keepdims=True))
+        return shares / xp.sum(shares, axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassNames:
+    """A function from outputs (..., k) to the class of the largest one."""
+
+    classes: Array
+
+    def __call__(self, outputs: Array) -> Array:
+        xp = namespace_of(outputs)
+        numbers = xp.argmax(outputs, axis=-1)
+        if self.classes.shape[0] == 1:
+            numbers = xp.zeros_like(numbers)
+        if isinstance(self.classes, np.ndarray):
+            return self.classes[numbers]
+        return xp.reshape(xp.take(self.classes, xp.reshape(numbers, (-1,)), axis=0), tuple(numbers.shape))

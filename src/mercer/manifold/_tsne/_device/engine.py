@@ -11,8 +11,7 @@ import numpy as np
 
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
-from mercer.manifold._tsne._device.edges import EdgeTables
-from mercer.manifold._tsne._device.node_table import NodeTable
+from mercer.manifold._tsne._device.edges import EdgeTables, NodeTable
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
 from mercer.manifold._tsne.grid import LOOKS, MARGIN, SPACING
 
