@@ -24,7 +24,6 @@ OWN_STATE = {*GENERATORS, "SeedSequence", "BitGenerator", "MT19937", "PCG64", "P
 # The first line of a function in a definition file, and its name and arguments.
 DEFINITION = re.compile(r"cdef (?:inline )?[^=#]*\w\([^=]*$")
 SIGNATURE = re.compile(r"(\w+)\(([^)]*)\)")
-PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
 
 
 def list_breaches(path):
@@ -35,13 +34,22 @@ def list_breaches(path):
     if NAMELESS & {*path.with_suffix("").parts} and path.parent != ROOT / "src" / "mercer" / "utils":
         yield f"{place}: no room is called {', '.join(sorted(NAMELESS))}. Name what is shared."
     for number, line in enumerate(lines, start=1):
-        if PRIVATE_IMPORT.match(line):
-            yield f"{place}:{number}: only scikit-learn's public modules are imported; got {line.strip()!r}."
         if CLASS_SWAP.search(line) and path.parent != CLASS_SWAPPERS:
             yield f"{place}:{number}: an object keeps its class; got {line.strip()!r}. Wrap it, or pass a watch."
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from list_function_breaches(node, place)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from list_private_imports(node, place)
+
+
+def list_private_imports(node, place):
+    """Yield a sentence for each private module or name of scikit-learn that a statement imports."""
+    origin = getattr(node, "module", None)
+    for name in (f"{origin}.{one.name}" if origin else one.name for one in node.names):
+        first, *parts = name.split(".")
+        if first == "sklearn" and any(part.startswith("_") for part in parts):
+            yield f"{place}:{node.lineno}: only public names of scikit-learn are imported; got {name!r}."
 
 
 def list_definition_breaches(path):

@@ -42,3 +42,11 @@ def test_the_workflows_call_targets_and_tools_that_exist():
     assert called <= targets
     assert tools
     assert all((ROOT / "tools" / name / "__main__.py").is_file() for name in tools)
+
+
+def test_the_build_runs_its_programs_by_the_interpreter_that_builds():
+    # A file that is executable is run by the `python3` of the path, which a system with `python3.14` alone has not.
+    text = (ROOT / "meson.build").read_text(encoding="utf-8")
+    programs = re.findall(r"run_command\((py, )?'([\w/.]+)'", text)
+    assert len(programs) == text.count("run_command(")
+    assert all(by_name or not (ROOT / path).stat().st_mode & 0o111 for by_name, path in programs)

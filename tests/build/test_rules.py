@@ -100,8 +100,9 @@ def test_long_files_and_full_folders_are_counted(tmp_path, monkeypatch):
 def test_a_swap_of_classes_and_a_private_import_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(house_rules, "ROOT", tmp_path)
     file = tmp_path / "module.py"
-    file.write_text("from sklearn.utils._param_validation import Interval\nmodel.__class__ = Other\n")
-    assert len([*house_rules.list_breaches(file)]) == 2
+    imports = "from sklearn.utils._param_validation import Interval\nfrom sklearn.utils import Tags, _safe_indexing\n"
+    file.write_text(f"{imports}model.__class__ = Other\nfrom sklearn.utils import Tags  # no _private name\n")
+    assert len([*house_rules.list_breaches(file)]) == 3
 
 
 @pytest.mark.parametrize(

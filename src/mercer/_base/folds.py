@@ -8,6 +8,7 @@ import sklearn
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base.parameter import Integer, Nothing, Rule, describe_value
+from mercer._base.validation import count_given_rows
 from mercer._source import Source, open_source
 from mercer.errors import ParameterError
 
@@ -33,8 +34,7 @@ def splits(cv: Any, X: Any, y: Any, *, classifier: bool, **parameters: Any) -> l
     from sklearn.model_selection import check_cv
 
     # Rows may be anything that an estimator reads; targets are an array by now, where there are any.
-    counted = X if y is None else y
-    n = counted.shape[0] if hasattr(counted, "shape") else len(counted)
+    n = count_given_rows("cv", X if y is None else y)
     if not hasattr(cv, "split") and isinstance(cv, Iterable):
         # Read pair by pair: an iterable of something else need not end.
         folds: Iterable[Any] = iter(cv)

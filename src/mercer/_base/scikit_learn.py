@@ -86,6 +86,20 @@ def takes_weight(scorer: Any) -> bool:
     return bool(accepts() if accepts is not None else "sample_weight" in signature(scorer).parameters)
 
 
+def read_boosting(model: Any) -> tuple[list[list[Any]], Any] | None:
+    """Return the nodes of the trees of scikit-learn's histogram boosting by round, and the score that they start from.
+
+    None where the model is no such thing, or keeps them in another form.
+    """
+    rounds, start = getattr(model, "_predictors", None), getattr(model, "_baseline_prediction", None)
+    if not isinstance(rounds, list) or not rounds or start is None:
+        return None
+    try:
+        return [[tree.nodes for tree in trees] for trees in rounds], start
+    except (AttributeError, TypeError):
+        return None
+
+
 class NamedParameters(BaseEstimator):
     """scikit-learn's base class, with names of parameters that are read once, and a quick table for notebooks."""
 

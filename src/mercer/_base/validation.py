@@ -146,6 +146,14 @@ def check_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any
     return check_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
 
 
+def count_given_rows(subject: str, X: Any) -> int:
+    """Return the number of rows of anything that an estimator reads, before they are checked."""
+    shape = X.shape if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
+    if not shape:
+        raise DataError(f"{subject}: expected rows and columns, got {type(X).__name__}. Give an array or a table.")
+    return int(shape[0])
+
+
 def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
     """Return the rows if they are a small NumPy matrix that needs only a check for NaN; else None."""
     return accept_rows(estimator, X) if type(X) is np.ndarray and X.size <= _FEW else None

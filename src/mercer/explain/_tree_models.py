@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.scikit_learn import read_boosting
 from mercer._solver.tree.packed_forest import join_trees
 from mercer._solver.tree.tree_sum import NodeTable, TreeSum, pack_tables
 from mercer._types import Array
@@ -184,14 +185,15 @@ def _find_mean_paths(model: Any, X: Any) -> Array:
 
 def _read_scikit_histogram(model: Any, outputs: Outputs, probe: Any) -> TreeSum | None:
     """Read scikit-learn's histogram boosting without categories; its trees are in no public attribute."""
-    rounds = getattr(model, "_predictors", None)
-    if not isinstance(rounds, list) or not rounds or np.any(getattr(model, "is_categorical_", None)):
+    found = read_boosting(model)
+    if found is None or np.any(getattr(model, "is_categorical_", None)):
         return None
+    rounds, start = found
     try:
-        tables = [_read_histogram_nodes(tree.nodes) for trees in rounds for tree in trees]
-        baseline = np.asarray(model._baseline_prediction, np.float64).ravel()
-    except (AttributeError, KeyError, ValueError):
-        # Another version keeps them in another form: the model is explained like any other.
+        tables = [_read_histogram_nodes(nodes) for trees in rounds for nodes in trees]
+        baseline = np.asarray(start, np.float64).ravel()
+    except (KeyError, ValueError):
+        # Another version has other columns: the model is explained like any other.
         return None
     k = len(rounds[0])
     forest, weights = pack_tables(tables, np.arange(len(tables)) % k)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise import BlockMap
+from mercer._base.column_names import read_column_names
 from mercer._base.parameter import Boolean, parameter
 from mercer._source import Source
 from mercer._stored import Stored, part
@@ -54,7 +55,7 @@ class Imputer(MarkedTransformer):
         check_is_fitted(self)
         if self._theirs is not None:
             return self._theirs.get_feature_names_out(input_features)
-        names = np.asarray(self._check_names(input_features), dtype=object)
+        names = np.asarray(read_column_names(self, input_features), dtype=object)
         kept = names[self._find_known()]
         told = () if self.indicator_ is None else self.indicator_.get_feature_names_out(names)
         return np.concatenate([kept, told]) if len(told) else kept

@@ -10,6 +10,7 @@ from sklearn.impute import MissingIndicator as TheirIndicator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise import BlockMap, refuse_infinite
+from mercer._base.column_names import read_column_names
 from mercer._base.parameter import Boolean, Choice, parameter
 from mercer._source import Block, Source
 from mercer._statistic.gaps import Gaps
@@ -106,7 +107,7 @@ class MissingIndicator(MarkedTransformer):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns that are told of, each after ``missingindicator_``."""
         check_is_fitted(self)
-        names = self._check_names(input_features)
+        names = read_column_names(self, input_features)
         return np.asarray([f"{type(self).__name__.lower()}_{names[index]}" for index in self.features_], dtype=object)
 
     def __sklearn_tags__(self) -> Any:

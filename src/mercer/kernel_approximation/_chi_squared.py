@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import seed_sequence
 from mercer._base.blockwise import BlockMap, BlockTransformer
+from mercer._base.column_names import read_column_names
 from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._source import Block, Source
@@ -195,7 +196,7 @@ class AdditiveChi2Sampler(BlockTransformer):
         check_is_fitted(self, "n_features_in_")
         width = self.n_features_in_ * (2 * self.sample_steps - 1)
         require_memory("AdditiveChi2Sampler", 200.0 * width, f"names of {width} columns", "lower sample_steps")
-        columns = self._check_names(input_features)
+        columns = read_column_names(self, input_features)
         endings = ["sqrt"]
         for step in range(1, self.sample_steps):
             endings += [f"cos{step}", f"sin{step}"]

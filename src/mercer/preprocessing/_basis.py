@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise import BlockMap, BlockTransformer
+from mercer._base.column_names import read_column_names
 from mercer._base.guard import is_finite
 from mercer._plain import plain
 from mercer._source import Block, Source
@@ -118,7 +119,7 @@ class Basis(BlockTransformer):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the new columns."""
         check_is_fitted(self)
-        return np.asarray(self._list_names(self._check_names(input_features)), dtype=object)
+        return np.asarray(self._list_names(read_column_names(self, input_features)), dtype=object)
 
     @property
     def _n_features_out(self) -> int:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import draw_seed, fitting
 from mercer._base.blockwise import BlockMap, ReversibleTransformer
+from mercer._base.column_names import read_column_names
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Rule, Seed, parameter
 from mercer._solver import Dense
@@ -252,7 +253,7 @@ class KBinsDiscretizer(ReversibleTransformer):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns; those of indicators end in the number of the bin."""
         check_is_fitted(self)
-        names = self._check_names(input_features)
+        names = read_column_names(self, input_features)
         if self.encode != "ordinal":
             pairs = zip(names, self.n_bins_, strict=True)
             names = [f"{name}_{float(number)}" for name, count in pairs for number in range(count)]

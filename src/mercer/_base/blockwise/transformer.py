@@ -127,21 +127,6 @@ class BlockTransformer(TransformerMixin, LimitedEstimator):
         """Return the number of columns of the result."""
         return source.n_features
 
-    def _check_names(self, input_features: Any) -> list[str]:
-        """Return the names of the columns of the rows: as given, as seen by the fit, or x0, x1..."""
-        known = vars(self).get("feature_names_in_")
-        if input_features is None:
-            input_features = [f"x{index}" for index in range(self.n_features_in_)] if known is None else known
-        given = [str(name) for name in input_features]
-        if known is not None and given != [str(name) for name in known]:
-            raise DataError(f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out.")
-        if len(given) != self.n_features_in_:
-            raise DataError(
-                f"{type(self).__name__}: input_features should have length equal to number of features "
-                f"({self.n_features_in_}), got {len(given)}. Name every column."
-            )
-        return given
-
     def _choose_dtype(self, dtype: Any) -> Any:
         """Return the type of the result for rows of a type."""
         return dtype

@@ -229,25 +229,6 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         check_is_fitted(self)
         return [name for name, member in self.estimators if not is_dropped(member)][: len(self.estimators_)]
 
-    def _read_column_names(self, input_features: Any, *, needed: bool = False) -> list[str]:
-        """Return the names of the columns of rows; raise if given names are not those of the fit.
-
-        Where the fit saw no names, there are none, or with `needed` ``x0``, ``x1`` and so on.
-        """
-        known = vars(self).get("feature_names_in_")
-        if input_features is None:
-            made = [f"x{column}" for column in range(self.n_features_in_)] if needed else []
-            return made if known is None else [str(name) for name in known]
-        given = [str(name) for name in input_features]
-        if known is not None and given != [str(name) for name in known]:
-            raise DataError(f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out.")
-        if len(given) != self.n_features_in_:
-            raise DataError(
-                f"{type(self).__name__}: input_features should have length equal to number of features "
-                f"({self.n_features_in_}), got {len(given)}. Name every column."
-            )
-        return given
-
     def _predict_members(self, X: Any, predict: Callable[[int], Any]) -> list[Any]:
         """Return ``predict(index)`` for each fitted member, in their order; on threads where there are many rows."""
         many = getattr(X, "shape", (0,))[0] > 1000

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
+from mercer._base.column_names import read_column_names
 from mercer._base.folds import FOLDS, splits
 from mercer._base.interface import TransformerMixin
 from mercer._base.member_fits import GivenRows, fit_batch
@@ -304,7 +305,7 @@ class StackingModel(TransformerMixin, NamedMembers):
         ndarray of str
         """
         kept, prefix = self._list_names(), type(self).__name__.lower()
-        columns = self._read_column_names(input_features, needed=self.passthrough)
+        columns = read_column_names(self, input_features, needed=self.passthrough)
         names: list[str] = []
         for name, width in zip(kept, self._widths, strict=True):
             names += [f"{prefix}_{name}"] if width == 1 else [f"{prefix}_{name}{index}" for index in range(width)]

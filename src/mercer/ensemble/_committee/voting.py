@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import fitting
+from mercer._base.column_names import read_column_names
 from mercer._base.interface import TransformerMixin
 from mercer._base.member_fits import BagState, GivenRows, MemberFits
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, parameter
@@ -347,7 +348,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
                 f"{type(self).__name__}: get_feature_names_out is not supported when `voting='soft'` and "
                 f"`flatten_transform=False`; set flatten_transform=True."
             )
-        self._read_column_names(input_features)
+        read_column_names(self, input_features, needed=False)
         if self.voting == "soft":
             names = [f"{name}{index}" for name in names for index in range(len(self.classes_))]
         return np.asarray([f"{prefix}_{name}" for name in names], dtype=object)
@@ -444,7 +445,7 @@ class VotingRegressor(RegressorMixin, VotingModel):
         ndarray of str
         """
         names = self._list_names()
-        self._read_column_names(input_features)
+        read_column_names(self, input_features, needed=False)
         return np.asarray([f"{type(self).__name__.lower()}_{name}" for name in names], dtype=object)
 
     def _predict_values(self, X: Any) -> np.ndarray:

@@ -5,12 +5,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
+from mercer._base.column_names import read_column_names
 from mercer._base.interface import TransformerMixin
 from mercer._base.parameter import Boolean, Integer, Nothing, attribute, parameter
 from mercer._base.tree_problem import Problem
+from mercer._base.validation import count_given_rows
 from mercer._solver.tree.binary_tree import LEAF
 from mercer._source.memory import require_memory
 from mercer._types import Array
@@ -118,7 +120,7 @@ class RandomTreesEmbedding(TransformerMixin, ForestModel):
     def _open_problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         # No split is chosen by them; targets that all differ keep a node from being a leaf before its time.
         stream = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0])
-        return super()._open_problem(X, stream.random(_num_samples(X)), sample_weight)
+        return super()._open_problem(X, stream.random(count_given_rows(type(self).__name__, X)), sample_weight)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees, and return the code of these rows; `y` is ignored."""
@@ -158,7 +160,7 @@ class RandomTreesEmbedding(TransformerMixin, ForestModel):
             ``randomtreesembedding_0_3`` is the leaf at node 3 of tree 0.
         """
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features, generate_names=False)
+        read_column_names(self, input_features, needed=False)
         names = [
             f"randomtreesembedding_{tree}_{leaf}"
             for tree, leaves in enumerate(self._list_leaves())

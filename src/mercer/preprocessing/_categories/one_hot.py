@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.column_names import read_column_names
 from mercer._base.parameter import Anything, Boolean, Choice, Function, Integer, Nothing, Share, parameter
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.scikit_learn import OUTPUT_CONFIG
@@ -314,7 +315,7 @@ class OneHotEncoder(GroupingEncoder):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the outputs."""
         check_is_fitted(self)
-        names = self._check_names(input_features)
+        names = read_column_names(self, input_features)
         found = []
         for index, name in enumerate(names):
             for category in self._name_outputs(index):

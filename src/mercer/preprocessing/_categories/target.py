@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.blockwise.frames import encode_elsewhere
+from mercer._base.column_names import read_column_names
 from mercer._base.parameter import Anything, Boolean, Choice, Real, Seed, parameter
 from mercer._native.sums import distinct_texts
 from mercer._solver import Dense, Solver
@@ -311,7 +312,7 @@ class TargetEncoder(CategoryEncoder):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns, with the class after an underscore where there are several."""
         check_is_fitted(self, "n_features_in_")
-        names = self._check_names(input_features)
+        names = read_column_names(self, input_features)
         if self.target_type_ == "multiclass":
             classes: Any = self.classes_
             names = [f"{name}_{label}" for name in names for label in classes]
