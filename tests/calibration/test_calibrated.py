@@ -14,14 +14,17 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 import mercer
-from mercer._base.calibrating import fit_sigmoid, fit_temperature
+from mercer._base.calibrating import bound_steps, fit_beta, fit_dirichlet, fit_sigmoid, fit_temperature
 from mercer.calibration import CalibratedClassifierCV
+from mercer.errors import UnsupportedError
 from mercer.frozen import FrozenEstimator
 from mercer.linear_model import LogisticRegression, Perceptron
 from mercer.naive_bayes import GaussianNB
 from mercer.neighbors import KNeighborsClassifier
 
-METHODS = ("sigmoid", "isotonic", "temperature")
+# Those that scikit-learn has, and all.
+THEIRS = ("sigmoid", "isotonic", "temperature")
+METHODS = (*THEIRS, "beta", "dirichlet", "venn_abers")
 
 
 def draw(n=400, n_classes=3, seed=0):
@@ -30,7 +33,7 @@ def draw(n=400, n_classes=3, seed=0):
 
 
 @pytest.mark.parametrize("ensemble", [True, False])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", THEIRS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("base", [sklearn.naive_bayes.GaussianNB(), sklearn.linear_model.RidgeClassifier()])
 def test_probabilities_are_those_of_scikit_learn(method, ensemble, n_classes, base):
@@ -184,3 +187,93 @@ def test_what_cannot_be_calibrated_is_refused():
         CalibratedClassifierCV(GaussianNB(), cv=[(np.arange(60), np.arange(60))] * 2, ensemble=False).fit(X, y)
     with pytest.warns(UserWarning, match="KNeighborsClassifier takes no sample_weight"):
         CalibratedClassifierCV(sklearn.neighbors.KNeighborsClassifier(), cv=2).fit(X, y, sample_weight=np.ones(60))
+
+
+def test_a_beta_map_has_the_least_loss_among_maps_that_never_fall():
+    random = np.random.default_rng(0)
+    for turned in (False, True):
+        s = random.beta(0.7, 0.7, size=300)
+        positive = (random.random(300) < s**0.5) ^ turned
+
+        def measure(abc, s=s, positive=positive):
+            z = abc[0] * np.log(s) - abc[1] * np.log1p(-s) + abc[2]
+            return np.sum(np.logaddexp(0, z) - positive * z) + 0.5 * np.sum((abc - np.array([1, 1, 0])) ** 2)
+
+        coefficients, left = fit_beta(s, positive, None)
+        best = minimize(measure, [1.0, 1.0, 0.0], bounds=[(0, None), (0, None), (None, None)], tol=1e-12)
+        assert measure(coefficients) <= best.fun + 1e-7
+        assert (coefficients[:2] >= 0).all()
+        assert left <= 1e-8
+
+
+def test_a_dirichlet_map_has_the_least_penalised_loss_and_few_rows_change_little():
+    random = np.random.default_rng(0)
+    shares = random.dirichlet([1, 1, 1], size=400)
+    codes = np.array([random.choice(3, p=p**2 / (p**2).sum()) for p in shares])
+
+    def measure(flat):
+        W = flat.reshape(3, 4)
+        z = np.log(shares) @ W[:, :3].T + W[:, 3]
+        loss = np.log(np.exp(z).sum(axis=1)) - z[np.arange(400), codes]
+        return loss.sum() + 0.5 * ((W - np.eye(3, 4)) ** 2).sum()
+
+    found, left = fit_dirichlet(shares, codes, None)
+    best = minimize(measure, np.eye(3, 4).ravel(), tol=1e-10)
+    np.testing.assert_allclose(found.ravel(), best.x, atol=1e-3)
+    assert measure(found.ravel()) <= best.fun + 1e-7
+    assert left <= 1e-8
+    # Every row twice is a weight of two.
+    twice = fit_dirichlet(np.repeat(shares, 2, axis=0), np.repeat(codes, 2), None)[0]
+    np.testing.assert_allclose(fit_dirichlet(shares, codes, np.full(400, 2.0))[0], twice, atol=1e-8)
+    few = fit_dirichlet(shares[:1], codes[:1], None)[0]
+    assert np.abs(few - np.eye(3, 4)).max() < np.abs(found - np.eye(3, 4)).max()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bounds_of_venn_and_abers_are_isotonic_fits_with_the_row_itself(weighted):
+    from sklearn.isotonic import IsotonicRegression
+
+    random = np.random.default_rng(0)
+    for n, ties in ((1, False), (2, False), (40, True), (60, False)):
+        scores = random.integers(0, 7, n).astype(float) if ties else random.normal(size=n)
+        positive = random.random(n) < 0.4
+        weight = random.random(n) if weighted else np.ones(n)
+        points, *bounds = bound_steps(scores, positive, weight if weighted else None)
+        for label, found in enumerate(bounds):
+            for point, value in zip(points, found, strict=True):
+                fitted = IsotonicRegression().fit(
+                    np.append(scores, point), np.append(positive, label).astype(float), np.append(weight, 1.0)
+                )
+                assert np.isclose(fitted.predict([point])[0], value)
+
+
+def test_the_bound_that_the_class_chooses_is_calibrated():
+    random = np.random.default_rng(0)
+    chosen, labels = [], []
+    for _ in range(60):
+        X = random.normal(size=(100, 1))
+        y = random.random(100) < 1 / (1 + np.exp(-X[:, 0]))
+        frozen = FrozenEstimator(GaussianNB().fit([[-1.0], [-0.5], [0.5], [1.0]], [False, False, True, True]))
+        model = CalibratedClassifierCV(frozen, method="venn_abers").fit(X[:60], y[:60])
+        bounds = model.predict_bounds(X[60:])
+        assert (bounds[:, 0] <= bounds[:, 1]).all()
+        middle = model.predict_proba(X[60:])[:, 1]
+        assert ((bounds[:, 0] <= middle) & (middle <= bounds[:, 1])).all()
+        chosen.append(bounds[np.arange(40), y[60:].astype(int)])
+        labels.append(y[60:])
+    chosen, labels = np.concatenate(chosen), np.concatenate(labels)
+    for low, high in ((0.0, 0.35), (0.35, 0.65), (0.65, 1.01)):
+        inside = (chosen >= low) & (chosen < high)
+        # Rows of one table share its calibration: four standard errors of single rows, doubled for that.
+        error = 8 * np.sqrt(0.25 / inside.sum())
+        assert abs(labels[inside].mean() - chosen[inside].mean()) < error
+
+
+def test_maps_of_probabilities_need_them_and_bounds_need_two_classes():
+    X, y = draw(120)
+    for method in ("beta", "dirichlet"):
+        with pytest.raises(ValueError, match=f"method='{method}' maps probabilities, so that estimator must have"):
+            CalibratedClassifierCV(Perceptron(random_state=0), method=method, cv=2).fit(X, y)
+    three = CalibratedClassifierCV(GaussianNB(), method="venn_abers", cv=2).fit(X, y)
+    with pytest.raises(UnsupportedError, match="predict_bounds needs method='venn_abers' and two classes; got"):
+        three.predict_bounds(X)

@@ -876,11 +876,27 @@ def calibration_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
             slope = np.mean(np.sum(p * z, axis=1) - z[np.arange(len(z)), labels])
             largest = max(largest, abs(slope) * calibrators[0].beta_)
             continue
+        if model.method == "dirichlet":
+            F = np.column_stack([np.log(shares + 1e-12), np.ones(len(shares))])
+            p = np.exp(F @ calibrators[0].coef_.T)
+            p /= p.sum(axis=1, keepdims=True)
+            k = len(model.classes_)
+            pull = (calibrators[0].coef_ - np.eye(k, k + 1)) / len(F)
+            slope = (p - np.eye(k)[labels]).T @ F / len(F) + pull
+            largest = max(largest, np.max(np.abs(slope) / np.abs(F).max(axis=0)))
+            continue
         for place, one in enumerate(calibrators):
             f, positive = shares[:, place], labels == place
             n, m = positive.sum(), len(f) - positive.sum()
             residual = one.predict(f) - np.where(positive, (n + 1) / (n + 2), 1 / (m + 2))
-            largest = max(largest, abs(residual.mean()), abs((residual * f).mean()) / np.abs(f).max())
+            columns = [(f, 0.0), (np.ones(len(f)), 0.0)]
+            if model.method == "beta":
+                s, residual = np.clip(f, 1e-12, 1 - 1e-12), one.predict(f) - positive
+                # The distance from the map that changes nothing pulls too. A coefficient of zero may be held there.
+                parts = (np.log(s), one.a_, 1), (-np.log1p(-s), one.b_, 1), (np.ones(len(f)), one.c_, 0)
+                columns = [(column, (at - start) / len(f)) for column, at, start in parts if at != 0]
+            slopes = (abs((residual * column).mean() + pull) / np.abs(column).max() for column, pull in columns)
+            largest = max(largest, *slopes)
     return largest
 
 
@@ -895,6 +911,12 @@ def calibration_blocks(model: Any, X: np.ndarray, y: np.ndarray) -> float:
         shares = one.estimator.predict_proba(X[test])
         for place, steps in enumerate(one.calibrators):
             f, positive = shares[:, place], (y[test] == model.classes_[place]).astype(float)
+            if model.method == "venn_abers":
+                for row in range(0, len(f), 10):
+                    for label, found in zip((0.0, 1.0), steps.bound(f[[row]]), strict=True):
+                        fitted = IsotonicRegression().fit(np.append(f, f[row]), np.append(positive, label))
+                        largest = max(largest, abs(float(fitted.predict(f[[row]])[0] - found[0])))
+                continue
             best = IsotonicRegression().fit(f, positive).predict(f)
             gap = np.sum((steps.predict(f) - positive) ** 2) - np.sum((best - positive) ** 2)
             largest = max(largest, gap / np.sum(np.abs(positive - positive.mean())))

@@ -132,6 +132,9 @@ SETTINGS = {
         {"estimator": _CLASSIFIERS[0][1], "cv": 3},
         {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "isotonic"},
         {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "temperature", "ensemble": False},
+        {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "beta"},
+        {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "dirichlet"},
+        {"estimator": _CLASSIFIERS[0][1], "cv": 3, "method": "venn_abers"},
     ],
     "GridSearchCV": [{"estimator": _CLASSIFIERS[0][1], "param_grid": _WIDTHS, "cv": 3}],
     "RandomizedSearchCV": [

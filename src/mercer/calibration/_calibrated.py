@@ -26,13 +26,14 @@ from mercer._solver.request import Dense
 from mercer._stored import Stored, members, part
 from mercer._types import Array
 from mercer.calibration._members import (
+    METHODS,
     CalibratedClassifier,
     find_method,
     find_worst,
     fit_calibrators,
     read_scores,
 )
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 
 
 class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
@@ -41,7 +42,12 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
     The scores f of rows that a classifier was not fitted to, and their classes, determine a map from scores to
     probabilities. ``"sigmoid"``: 1 / (1 + exp(a f + b)), with the least log loss against Platt's targets;
     ``"isotonic"``: any map that never falls, with the least squared error; ``"temperature"``: softmax(beta z) of the
-    scores z of all classes. The first two serve each class against the rest, and shares are divided by their sum.
+    scores z of all classes; ``"beta"``: the log-odds a log s - b log(1 - s) + c of a probability s, a and b not
+    negative, and ``"dirichlet"``: softmax(W log p + b) of all probabilities, both with the least log loss of all rows
+    plus half the squared distance from the map that changes nothing;
+    ``"venn_abers"``: p1 / (1 - p0 + p1), where p0 and p1 are the isotonic fits with the new row itself in either class.
+    Temperatures and Dirichlet maps are of all classes at once; the others serve each class against the rest, and shares
+    are divided by their sum.
 
     Attributes
     ----------
@@ -65,7 +71,9 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
     ----------
     J. Platt, Probabilistic outputs for support vector machines, 1999. B. Zadrozny and C. Elkan, Transforming classifier
     scores into accurate multiclass probability estimates, 2002. C. Guo, G. Pleiss, Y. Sun and K. Weinberger, On
-    calibration of modern neural networks, 2017.
+    calibration of modern neural networks, 2017. M. Kull, T. Silva Filho and P. Flach, Beta calibration, 2017. M. Kull
+    and others, Beyond temperature scaling, 2019. V. Vovk, I. Petej and V. Fedorova, Large-scale probabilistic
+    predictors with and without guarantees of validity, 2015.
 
     Examples
     --------
@@ -88,9 +96,10 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
         "``FrozenEstimator`` it was fitted before, to other rows.",
     )
     method: str = parameter(
-        Choice("sigmoid", "isotonic", "temperature"),
+        Choice(*METHODS),
         default="sigmoid",
-        doc="The map from scores to probabilities. Isotonic regression needs about 1000 rows.",
+        doc="The map from scores to probabilities. Isotonic regression needs about 1000 rows. ``'beta'`` and "
+        "``'dirichlet'`` need an estimator with ``predict_proba``.",
     )
     cv: Any = parameter(FOLDS, default=None, doc="The folds; None means five, stratified.")
     n_jobs: int | None = parameter(
@@ -232,6 +241,36 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
         total /= len(self.calibrated_classifiers_)
         return total.astype(float_type(X), copy=False)
 
+    def predict_bounds(self, X: Any) -> np.ndarray:
+        """Return two probabilities of the second class for each row; one of them is calibrated (Venn and Abers).
+
+        Let the true class choose between them: the first number for a row of the first class, the second for a row of
+        the second class. The chosen number is calibrated exactly, whatever the classifier, if rows are exchangeable.
+        Far apart, they say that too few rows calibrate such scores. This is proved for a
+        single fold or a frozen classifier, and not for the averages over several folds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        if "calibrated_classifiers_" not in vars(self):
+            check_is_fitted(self)
+        if self.method != "venn_abers" or len(self.classes_) != 2:
+            raise UnsupportedError(
+                f"CalibratedClassifierCV: predict_bounds needs method='venn_abers' and two classes; got "
+                f"{self.method!r} and {len(self.classes_)} classes."
+            )
+        parts = [
+            one.calibrators[0].bound(read_scores(one.estimator, X, 2, self.method)[:, 0])
+            for one in self.calibrated_classifiers_
+        ]
+        return np.mean([np.column_stack(pair) for pair in parts], axis=0)
+
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each row, which may differ from that of the classifier."""
         best = self.predict_proba(X).argmax(axis=1)
@@ -285,7 +324,7 @@ class _Plan:
     def fit_pair(self, train: Array, test: Array) -> CalibratedClassifier:
         """Return a classifier fitted to the training rows of a fold, calibrated by the others."""
         copy = self.fit_copy(train)
-        return self.calibrate(copy, read_scores(copy, take_rows(self.X, test), len(self.classes)), test)
+        return self.calibrate(copy, read_scores(copy, take_rows(self.X, test), len(self.classes), self.method), test)
 
     def calibrate(self, estimator: Any, scores: Array, rows: Array) -> CalibratedClassifier:
         """Return a fitted classifier, calibrated by the scores of some rows."""
@@ -295,11 +334,11 @@ class _Plan:
     def score_fold(self, train: Array, test: Array) -> Array:
         """Return the scores of the test rows of a fold, a column for each class; the fold may lack some of them."""
         copy, n_classes = self.fit_copy(train), len(self.classes)
-        scores = read_scores(copy, take_rows(self.X, test), n_classes)
+        scores = read_scores(copy, take_rows(self.X, test), n_classes, self.method)
         if n_classes == 2 or len(copy.classes_) == n_classes:
             return scores
         # A class that a fold has not seen is as unlikely as can be.
-        least = 0.0 if find_method(copy) == "predict_proba" else float(scores.min())
+        least = 0.0 if find_method(copy, self.method) == "predict_proba" else float(scores.min())
         whole = np.full((len(test), n_classes), least)
         whole[:, np.searchsorted(self.classes, copy.classes_)] = scores
         return whole
@@ -329,7 +368,7 @@ class _Plan:
                 )
             joined = np.concatenate(scores)
         else:
-            order, joined = rows, read_scores(estimator, self.X, len(self.classes))
+            order, joined = rows, read_scores(estimator, self.X, len(self.classes), self.method)
         found = yield Dense(partial(self.calibrate, estimator, joined, order), heavy=True)
         state = BagState((found,))
         yield Step(1.0, state, found.certificate)

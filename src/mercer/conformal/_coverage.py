@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
+from mercer._base.binomial import share_interval
 from mercer.conformal._quantile import check_level
 from mercer.errors import DataError
 
@@ -114,7 +114,5 @@ def _count(
     held: np.ndarray, size: np.ndarray, groups: dict[Any, Coverage] | None = None, periods: tuple[Coverage, ...] = ()
 ) -> Coverage:
     n, hits = len(held), int(held.sum())
-    tail = (1.0 - _CONFIDENCE) / 2.0
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1.0 - tail)) if hits < n else 1.0
+    low, high = share_interval(hits, n, _CONFIDENCE)
     return Coverage(hits / n, low, high, n, float(size.mean()), groups or {}, periods)

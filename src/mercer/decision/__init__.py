@@ -30,6 +30,7 @@ __getattr__, __dir__, __all__ = load_on_use(
             "expected_cost",
             "optimal_action",
         ),
+        "_threshold": ("ThresholdChoice", "break_even", "choose_threshold", "threshold_costs"),
         "_posterior": (
             "bayes_decision",
             "discriminant_functions",

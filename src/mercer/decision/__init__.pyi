@@ -18,3 +18,7 @@ from mercer.decision._posterior import bayes_decision as bayes_decision
 from mercer.decision._posterior import discriminant_functions as discriminant_functions
 from mercer.decision._posterior import log_joint as log_joint
 from mercer.decision._posterior import posterior as posterior
+from mercer.decision._threshold import ThresholdChoice as ThresholdChoice
+from mercer.decision._threshold import break_even as break_even
+from mercer.decision._threshold import choose_threshold as choose_threshold
+from mercer.decision._threshold import threshold_costs as threshold_costs

@@ -1,4 +1,4 @@
-"""Costs of decisions between two classes: against the threshold, and against the ratio of costs."""
+"""Probabilities of two classes: what decisions by them cost, and whether the events are as frequent as they say."""
 
 from typing import Any
 
@@ -6,10 +6,13 @@ import numpy as np
 from sklearn.metrics import roc_curve
 from sklearn.utils.validation import column_or_1d
 
-from mercer._base.reading import read_costs
-from mercer.decision import accuracy_costs
+from mercer._base import seed_sequence
+from mercer._base.binomial import check_share
+from mercer._base.reading import read_integer
+from mercer.decision import accuracy_costs, break_even, threshold_costs
 from mercer.errors import DataError
 from mercer.inspection._display import Display, draws
+from mercer.metrics import read_events, recalibrate
 
 
 class CostCurveDisplay(Display):
@@ -186,23 +189,9 @@ class ThresholdCurveDisplay(Display):
         costs : array-like of shape (2, 2) or None, default=None
             The cost of each decision where each class is true; None: an error costs one.
         """
-        matrix = accuracy_costs(2) if costs is None else read_costs("ThresholdCurveDisplay", costs, 2)
-        labels, shares = column_or_1d(y_true).astype(bool), column_or_1d(y_proba).astype(np.float64)
-        if matrix.shape != (2, 2) or labels.shape != shares.shape or len(labels) == 0:
-            raise DataError(
-                f"ThresholdCurveDisplay: costs must have shape (2, 2) and rows a label and a probability each; got "
-                f"{matrix.shape}, {labels.shape} and {shares.shape}."
-            )
-        thresholds = np.unique(np.concatenate([[0.0], shares, [1.0]]))
-        order = np.sort(shares[labels]), np.sort(shares[~labels])
-        # Rows with a probability above each threshold, from the sorted probabilities of either class.
-        hits, alarms = (len(ranked) - np.searchsorted(ranked, thresholds, side="right") for ranked in order)
-        counts = np.array([[len(order[1]) - alarms, len(order[0]) - hits], [alarms, hits]])
-        mean = (counts * matrix[:, :, None]).sum(axis=(0, 1)) / len(labels)
-        # Acting costs less than not acting where p (miss - hit) > (1 - p) (alarm - pass): p above their break-even.
-        price = matrix[1, 0] - matrix[0, 0] + matrix[0, 1] - matrix[1, 1]
-        optimal = float((matrix[1, 0] - matrix[0, 0]) / price) if price > 0 else None
-        return cls(thresholds, mean, optimal_threshold=optimal)
+        matrix = accuracy_costs(2) if costs is None else costs
+        thresholds, mean = threshold_costs(y_true, y_proba, matrix)
+        return cls(thresholds, mean, optimal_threshold=break_even(matrix))
 
     from_predictions = draws(compute)
 
@@ -214,3 +203,126 @@ class ThresholdCurveDisplay(Display):
             ax.axvline(self.optimal_threshold, color="grey", linestyle=":", label="cheapest if calibrated")
         ax.set(xlabel="threshold", ylabel="mean cost")
         ax.legend()
+
+
+class ReliabilityDisplay(Display):
+    """How often events take place against their probability, with the band of true probabilities.
+
+    The curve is the share of events as a function of the probability that never falls (isotonic regression): no bins
+    are chosen. The band holds such curves of events that take place with just these probabilities; where the curve
+    leaves it, the probabilities are wrong there. Bars show how many rows have each probability.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        0 or 1.
+    y_proba : array-like of shape (n,)
+        The probability of 1.
+    level : float, default=0.9
+        How often the band holds the curve at a given probability, if the probabilities are true.
+    n_resamples : int, default=200
+        Draws of events for the band.
+    random_state : None, int, RandomState or Generator, default=None
+        Their seed.
+
+    Attributes
+    ----------
+    probabilities_ : ndarray of shape (m,)
+        The probabilities that occur, in rising order.
+    shares_ : ndarray of shape (m,)
+        The curve at each.
+    low_, high_ : ndarray of shape (m,)
+        The band.
+    outside_ : float
+        The share of rows at which the curve leaves the band.
+    line_ : matplotlib artist
+        What was drawn.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting and A. Jordan, *Stable reliability diagrams for probabilistic classifiers*, PNAS 118
+    (2021).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.inspection import ReliabilityDisplay
+    >>> random = np.random.default_rng(0)
+    >>> p = random.random(2000)
+    >>> y = random.random(2000) < p
+    >>> true, squared = (ReliabilityDisplay(y, one, random_state=0).outside_ for one in (p, p**2))
+    >>> true < 0.2 < squared
+    True
+    """
+
+    def __init__(
+        self, y_true: Any, y_proba: Any, *, level: float = 0.9, n_resamples: int = 200, random_state: Any = None
+    ) -> None:
+        self.level = check_share("ReliabilityDisplay", "level", level)
+        self.n_resamples = read_integer("ReliabilityDisplay", "n_resamples", n_resamples, 1)
+        hit, p = column_or_1d(y_true).astype(np.float64), column_or_1d(y_proba).astype(np.float64)
+        if hit.shape != p.shape or not len(p) or not ((p >= 0) & (p <= 1)).all() or not np.isin(hit, (0, 1)).all():
+            raise DataError(
+                f"ReliabilityDisplay: each row needs an event, 0 or 1, and a probability in [0, 1]; got {len(hit)} "
+                f"events and {len(p)} probabilities. Give predict_proba(X)[:, 1] and y == classes_[1]."
+            )
+        self.probabilities_, first, place = np.unique(p, return_index=True, return_inverse=True)
+        self.counts_ = np.bincount(place)
+        self.shares_ = recalibrate(hit, p)[first]
+        draw = np.random.default_rng(seed_sequence(random_state))
+        curves = [recalibrate((draw.random(len(p)) < p).astype(np.float64), p)[first] for _ in range(self.n_resamples)]
+        tails = np.quantile(curves, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+        self.low_, self.high_ = tails
+        strange = (self.shares_ < self.low_ - 1e-12) | (self.shares_ > self.high_ + 1e-12)
+        self.outside_ = float(strange @ self.counts_ / len(p))
+
+    from_predictions = draws(__init__)
+
+    @draws
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        level: float = 0.9,
+        n_resamples: int = 200,
+        random_state: Any = None,
+    ) -> "ReliabilityDisplay":
+        """Draw the curve of a fitted classifier; of three classes and more, of its most probable one.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``predict_proba``.
+        X : array-like of shape (n_samples, n_features)
+            Rows that it was not fitted to.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        level : float, default=0.9
+            How often the band holds the curve at a given probability, if the probabilities are true.
+        n_resamples : int, default=200
+            Draws of events for the band.
+        random_state : None, int, RandomState or Generator, default=None
+            Their seed.
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise DataError(
+                f"ReliabilityDisplay: the estimator must have predict_proba; {type(estimator).__name__} has none. Wrap "
+                f"it in CalibratedClassifierCV."
+            )
+        hit, p = read_events("ReliabilityDisplay", y, estimator.predict_proba(X), estimator.classes_)
+        return cls(hit, p, level=level, n_resamples=n_resamples, random_state=random_state)
+
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        band = f"true probabilities, {100 * self.level:g} %"
+        ax.plot([0, 1], [0, 1], color="grey", linestyle=":")
+        ax.fill_between(self.probabilities_, self.low_, self.high_, color="0.8", linewidth=0, label=band)
+        settings = {"color": "tab:blue", "label": f"{100 * self.outside_:.0f} % of the rows outside"} | kwargs
+        (self.line_,) = ax.plot(self.probabilities_, self.shares_, **settings)
+        beside = ax.inset_axes([0, -0.36, 1, 0.16], sharex=ax)
+        beside.hist(self.probabilities_, bins=30, weights=self.counts_, color="0.6")
+        beside.set(ylabel="rows", xlabel="probability")
+        ax.set(ylabel="share of events", xlim=(0, 1), ylim=(0, 1))
+        ax.legend(loc="upper left")

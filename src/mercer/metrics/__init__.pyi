@@ -23,6 +23,12 @@ from mercer.metrics._predictions import correlation as correlation
 from mercer.metrics._predictions import empirical_error as empirical_error
 from mercer.metrics._predictions import member_correlation as member_correlation
 from mercer.metrics._predictions import population_error as population_error
+from mercer.metrics._probabilities import CalibrationError as CalibrationError
+from mercer.metrics._probabilities import ScoreParts as ScoreParts
+from mercer.metrics._probabilities import calibration_error as calibration_error
+from mercer.metrics._probabilities import decompose_score as decompose_score
+from mercer.metrics._probabilities import read_events as read_events
+from mercer.metrics._probabilities import recalibrate as recalibrate
 from mercer.metrics._silhouette import SilhouetteEstimate as SilhouetteEstimate
 from mercer.metrics._silhouette import silhouette_interval as silhouette_interval
 from mercer.metrics._silhouette import silhouette_samples as silhouette_samples
