@@ -108,6 +108,16 @@ def test_dates_as_text_are_read_as_they_are_said_to_be_written():
         assert encoder.transform(moments)[:, 0].tolist() == days
 
 
+def test_texts_in_the_form_of_iso_8601_are_dates_without_a_word():
+    moments = pandas.DataFrame({"d": pandas.to_datetime(["1970-04-03", None, "1970-01-05 12:00"], format="mixed")})
+    encoder = TableEncoder({"d": "date"}).fit(moments)
+    days = encoder.transform(moments)
+    for texts in (["1970-04-03", None, "1970-01-05 12:00"], ["1970-04-03T02:00+02:00", None, "1970-01-05T12:00:00Z"]):
+        np.testing.assert_array_equal(encoder.transform(pandas.DataFrame({"d": texts})), days)
+    with pytest.raises(DataError, match=r"column 'd' must hold dates; got '3/4/1970'"):
+        encoder.transform(pandas.DataFrame({"d": ["3/4/1970"]}))
+
+
 def test_dates_give_days_and_the_cycles_that_were_seen_twice():
     days = pandas.DataFrame({"d": pandas.date_range("1970-01-01", periods=800)})
     encoder = TableEncoder().fit(days)

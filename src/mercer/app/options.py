@@ -302,6 +302,7 @@ class Options:
     shown: dict[str, Any] = field(default_factory=dict)  # the options that were given, for the record
     spent: float = 0.0  # seconds of the given budget that reading the table has taken; `budget` is what was left
     n_targets: int = 1  # targets that divide the given budget; `budget` is the part of one
+    many_rows: bool = False  # whether the whole table has many rows, also where fewer are compared
     debug: bool = False  # let an error in one part of the study end it, instead of a notice in the report
 
 

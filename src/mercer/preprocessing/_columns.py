@@ -91,24 +91,28 @@ class Columns:
         return np.array([*(read_numeral(text, form) for text in texts), np.nan])[codes]
 
     def seconds(self, index: int, form: str | None = None) -> np.ndarray:
-        """Return dates as seconds since the start of 1970, in float64; texts are read by the format `form`."""
-        if form is not None and self.kind(index) == "category":
-            return self._read_by(form, index)
-        return self._read_seconds(index)
+        """Return dates as seconds since the start of 1970, in float64.
+
+        Texts are read by the format `form`, or as ISO 8601 writes dates.
+        """
+        return self._read_by(form, index) if self.kind(index) == "category" else self._read_seconds(index)
 
     def _read_seconds(self, index: int) -> np.ndarray:
         raise NotImplementedError
 
-    def _read_by(self, form: str, index: int) -> np.ndarray:
-        """Return dates that are written as texts in the format `form`, in seconds."""
+    def _read_by(self, form: str | None, index: int) -> np.ndarray:
+        """Return dates that are written as texts in the format `form`, or as ISO 8601 has it, in seconds."""
         values, codes = self.factorise(index)
         # Each distinct text is parsed once. The code -1 of missing values takes the last entry, which is NaN.
         moments = np.full(len(values) + 1, np.nan)
         for place, text in enumerate(values):
             try:
-                moments[place] = datetime.strptime(text.strip(), form).replace(tzinfo=UTC).timestamp()
+                moment = datetime.fromisoformat(text.strip()) if form is None else datetime.strptime(text.strip(), form)
             except ValueError:
-                raise self._refuse(index, f"dates written as {form}", text) from None
+                rule = "dates" if form is None else f"dates written as {form}"
+                raise self._refuse(index, rule, text) from None
+            # A time with a zone is compared in UTC, and one without is taken to be of it.
+            moments[place] = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
         return moments[codes]
 
     def factorise(self, index: int) -> tuple[list[str], np.ndarray]:

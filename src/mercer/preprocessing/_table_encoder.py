@@ -93,10 +93,10 @@ class TableEncoder(Basis):
         default="auto",
         kw_only=False,
         doc='``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an '
-        "array: by index). Other columns have the kind of their type: text is a category. A date may come with "
-        'its format, as ``datetime.strptime`` takes it: ``"date %d/%m/%Y"``. Numbers that are texts may come '
-        'with an example of how they are written: ``"number 1,234.5"``; currencies, units and per cent signs '
-        "are skipped.",
+        "array: by index). Other columns have the kind of their type: text is a category. Dates that are texts are "
+        "read as ISO 8601 writes them, or by a format that stands with the kind, as ``datetime.strptime`` takes it: "
+        '``"date %d/%m/%Y"``. Numbers that are texts may come with an example of how they are written: '
+        '``"number 1,234.5"``; currencies, units and per cent signs are skipped.',
     )
     categories: str = parameter(
         Choice("indicator", "code"),

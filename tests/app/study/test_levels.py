@@ -125,3 +125,13 @@ def test_a_level_is_found_although_the_time_is_nearly_over(monkeypatch):
     roles, _ = guess_roles(table, target="gas")
     finding = find_dependence(table, roles, gather(table, roles), Options(n_jobs=1), left=1e-3)
     assert finding.other.name == "country"
+
+
+def test_a_thing_that_nearly_decides_the_target_is_asked_about_however_many_rows_it_has():
+    random = np.random.default_rng(4)
+    # Twenty first names with a hundred rows each give the sex away; a hundred rows of a city do not.
+    name, city = random.integers(0, 20, 2000), random.integers(0, 20, 2000)
+    frame = pandas.DataFrame({"first": [f"name {k}" for k in name], "city": [f"city {k}" for k in city]})
+    other = random.random(2000) < 0.05
+    frame["x"], frame["gas"] = random.normal(size=2000), np.array(["m", "f"])[(name + other) % 2]
+    assert _list_keys(frame) == ["first"]

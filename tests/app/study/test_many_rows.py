@@ -9,7 +9,8 @@ from sklearn.metrics import r2_score
 
 import mercer
 from mercer.app.study import engine, more_rows
-from mercer.app.study.choice import exploring, splits
+from mercer.app.study.choice import exploring, splits, trying
+from mercer.app.study.choice.schedule import Schedule
 from mercer.app.table import column_summary
 from mercer.app.table.column_summary import count_distinct
 
@@ -49,6 +50,23 @@ def test_boosted_trees_are_tried_first_and_once_more_with_more_settings(many, mo
     boosted = next(candidate for candidate in study.record.candidates if candidate.name == "boosted trees")
     # The settings that the search found are those of the final fit.
     assert any(setting.get("early_stopping") for setting in boosted.settings) or study.record.fit.settings == {}
+
+
+def test_fewer_rows_are_compared_where_boosted_trees_would_take_the_whole_budget(many, monkeypatch):
+    asked = []
+
+    def forecast(self, offer):
+        asked.append(offer.name)
+        return 1800.0
+
+    monkeypatch.setattr(Schedule, "forecast_alone", forecast)
+    monkeypatch.setattr(trying, "_FEWEST_COMPARED", 300)
+    study, _ = _study(_draw(3000))
+    assert asked == ["boosted trees"]
+    # Three tenths of 600 seconds, less what was spent, are a tenth of 1800.
+    text = next(notice.text for notice in study.record.data.notices if "compared on" in notice.text)
+    assert 250 <= int(text.split("compared on ")[1].split()[0]) <= 300
+    assert {one.name for one in study.record.candidates if one.score is not None} >= set(CANDIDATES)
 
 
 def test_the_score_is_that_of_the_final_model_on_rows_kept_apart(many):

@@ -154,3 +154,14 @@ def test_candidates_are_ordered_by_how_many_numbers_a_reader_must_take_in():
         "multilayer perceptron",
     ]
     assert [name for name in names if name in expected] == expected
+
+
+def test_members_whose_errors_are_rounding_have_weights_too():
+    rng = np.random.default_rng(3)
+    y = 900 + rng.normal(size=400)
+    members = np.stack([y + 1e-13 * rng.normal(size=400), y + 2e-13 * rng.normal(size=400), y])
+    for given in (members, members[:2]):
+        weights = learn_weights(given, y)
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(learn_weights(np.stack([y, y]), y), [0.5, 0.5])

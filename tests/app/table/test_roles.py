@@ -325,3 +325,17 @@ def test_of_many_columns_of_numbers_only_those_that_bins_do_not_rule_out_get_a_t
     assert association._explain_by_bins(y, folded) > 0.9
     missing = np.where(np.arange(600) < 300, np.nan, y)
     assert association._explain_by_bins(missing, (y >= 300).astype(float)) > 0.9
+
+
+@pytest.mark.parametrize(("n_rows", "role"), [(40, "category"), (4, "id")])
+def test_ids_that_recur_in_many_rows_are_categories_and_others_identify_things(n_rows, role):
+    random = np.random.default_rng(0)
+    species, plot = np.repeat(np.arange(30), 2 * n_rows), np.tile(np.arange(100, 130), 2 * n_rows)
+    frame = pandas.DataFrame({"species_id": [f"S{k}" for k in species], "plot_id": plot})
+    frame["x"], frame["weight"] = random.normal(size=len(frame)), random.normal(size=len(frame))
+    roles, notices = guess_roles(read_table(frame), target="weight")
+    assert {column.name: column.role for column in roles.columns}["species_id"] == role
+    assert {column.name: column.role for column in roles.columns}["plot_id"] == role
+    told = [notice.text for notice in notices if notice.subject == "plot_id"]
+    assert len(told) == 1
+    assert told[0].endswith("It is used as a category." if role == "category" else "It is not used.")

@@ -179,6 +179,15 @@ def test_a_few_wrong_values_among_numbers_are_missing_and_said(tmp_path):
     assert half.frame["a"].dtype.kind not in "if"
 
 
+def test_none_is_a_word_among_words_and_missing_among_numbers(tmp_path):
+    file = tmp_path / "patients.csv"
+    file.write_text("pain,dose\nnone,1.5\nsevere,none\nmild,none\nnone,none\nNone,2\n")
+    frame = read_table(file).frame
+    assert frame["pain"].isna().tolist() == [False, False, False, False, True]
+    assert (frame["pain"] == "none").sum() == 2
+    np.testing.assert_array_equal(frame["dose"], [1.5, np.nan, np.nan, np.nan, 2.0])
+
+
 def test_dates_are_read_in_common_forms_and_impossible_ones_are_said(tmp_path):
     days = [f"{k % 28 + 1}.{k % 12 + 1}.2021" for k in range(60)]
     table = say(tmp_path, "d,b\n" + "".join(f"{day},1\n" for day in [*days, "31.2.2021"]))
@@ -200,7 +209,7 @@ def test_dates_are_read_in_common_forms_and_impossible_ones_are_said(tmp_path):
 
 
 def test_infinities_and_what_people_write_for_nothing_are_missing(tmp_path):
-    table = say(tmp_path, "a,b,c\n1, x ,inf\nNA,?,2\n3,none,3\n4,y,4\n")
+    table = say(tmp_path, "a,b,c\n1, x ,inf\nNA,?,2\n3,null,3\n4,y,4\n")
     assert table.frame["a"].isna().tolist() == [False, True, False, False]
     assert table.frame["b"].tolist()[::3] == ["x", "y"]
     assert table.frame["b"].isna().sum() == 2

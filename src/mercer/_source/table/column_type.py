@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.table.dialect import MISSING
+from mercer._source.table.dialect import MISSING, NO_NUMBER
 from mercer._source.table.numerals import FORMS, describe_sentinel, list_units, read_numeral, read_written_numbers
 from mercer._source.table.table import Notice, quote
 
@@ -168,6 +168,11 @@ class Typing:
         texts = _convert_texts(column, self.missing)
         if given in ("category", "text", "id", "ignored"):
             return texts
+        words = texts == NO_NUMBER
+        if words.any():
+            others = pandas.Series(texts[~words].dropna().unique(), dtype=object)
+            if len(others) and not pandas.to_numeric(others, errors="coerce").isna().any():
+                texts = texts.mask(words)
         return self._type_texts(name, texts, given)
 
     def _type_texts(self, name: str, texts: Any, given: str | None) -> Any:

@@ -24,6 +24,8 @@ from mercer._source.table.header import (
 from mercer._source.table.table import MOST_COLUMNS, Notice, quote
 from mercer.errors import DataError
 
+# A word, as in "none, mild, severe"; among numbers alone it is a missing value.
+NO_NUMBER = "none"
 # Spellings of a missing value.
 MISSING = [
     "",
@@ -37,7 +39,6 @@ MISSING = [
     "Null",
     "null",
     "None",
-    "none",
     "<NA>",
     "#N/A",
     "#NA",

@@ -24,7 +24,7 @@ from mercer.app.study.choice.questions import answer_other
 from mercer.app.study.choice.schedule import measure_reserve
 from mercer.app.study.choice.selection import Selection, keep_winner, open_selection
 from mercer.app.study.choice.splits import has_many_rows, limit_folds
-from mercer.app.study.choice.trying import try_candidates
+from mercer.app.study.choice.trying import count_affordable, try_candidates
 from mercer.app.study.clock import ALWAYS, Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
 from mercer.app.study.dataset import Dataset, draw_rows, drop_rare_classes, gather
@@ -130,9 +130,14 @@ def _study_target(partial: PartialRecord) -> None:
     partial.options, partial.notices = options, partial.notices + notices
     # Costs that do not suit the rows are refused before models are fitted.
     read_stakes(dataset, options)
+    options = partial.options = replace(options, many_rows=has_many_rows(dataset, options))
     sample = draw_rows(dataset, _choose_sample_size(dataset, options), options.seed)
-    clock.n_more_rows = len(dataset) - len(sample)
     selection = open_selection(sample, options)
+    n_rows = count_affordable(selection, sample, options, clock)
+    if n_rows < len(sample):
+        sample = draw_rows(dataset, n_rows, options.seed)
+        selection = open_selection(sample, options)
+    clock.n_more_rows = len(dataset) - len(sample)
     partial.selection = selection
     try_candidates(selection, sample, options, clock)
     if selection.conclusion is None:

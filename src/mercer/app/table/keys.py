@@ -27,7 +27,8 @@ _ORDERED = 0.98
 _REGULAR = 0.5
 _KEY_NAME = re.compile(
     r"(.*[_\W])?(id|key|subject|subj|patient|person|participant|respondent|student|customer|client|user|player|animal|"
-    r"machine|device|sensor|household|family)s?([_\W]?(id|no|nr|number|code|name))?",
+    r"machine|device|sensor|household|family|school|classroom|teacher|hospital|clinic|physician|firm|company|store|"
+    r"branch|village|farm|litter)s?([_\W]?(id|no|nr|number|code|name))?",
     re.IGNORECASE,
 )
 TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|datetime|timestamp|time|day|week|month|quarter)s?", re.IGNORECASE)

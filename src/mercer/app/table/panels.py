@@ -31,8 +31,10 @@ _MOST_DOUBLE = 0.1
 _FEWEST_ROUNDS = 3.0
 # Probability of larger differences between the means of things by chance, at most.
 _CHANCE = 0.001
-# Share of the target's variance that lies between the things, at least.
+# Share of the target's variance that lies between the things, at least. Where it is this high, the question of new
+# things is asked however many rows each of them has.
 _LEAST_LEVEL = 0.1
+_HIGH_LEVEL = 0.5
 # Rows from which such columns are found.
 _SAMPLE = 20_000
 # Months and days of the week have levels, but there are no new ones.
@@ -104,10 +106,12 @@ def find_level_keys(table: Table, roles: Roles) -> list[str]:
             continue
         if len(frame) < _FEWEST_OF_A_PANEL * column.distinct or _names_a_time(column.name, frame):
             continue
-        few = column.distinct >= _FEWEST_THINGS and len(table.frame) <= _MOST_OF_A_PANEL * column.distinct
-        if few or _has_numbered_rows(frame, column.name, roles):
+        many = column.distinct >= _FEWEST_THINGS
+        few = many and len(table.frame) <= _MOST_OF_A_PANEL * column.distinct
+        numbered = few or _has_numbered_rows(frame, column.name, roles)
+        if many or numbered:
             level = measure_level(frame, column.name, roles)
-            if level >= _LEAST_LEVEL:
+            if level >= (_LEAST_LEVEL if numbered else _HIGH_LEVEL):
                 levels[column.name] = level
     return sorted(levels, key=lambda name: -levels[name])
 

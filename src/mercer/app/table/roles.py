@@ -37,6 +37,9 @@ _MOSTLY_MISSING = 0.95
 _WORDS = 4.0
 # A text column with at least this share of distinct values is an id.
 _OWN_VALUE = 0.9
+# Ids of species, plots or shops have many rows each: new rows have the same ones, and models use them as categories.
+_ROWS_OF_A_CATEGORY = 50.0
+_MOST_CATEGORIES = 255
 
 
 @dataclass(frozen=True)
@@ -298,7 +301,15 @@ def _numbers_rows(known: Any) -> bool:
 
 
 def _guess_repeated_id(name: str, known: Any, distinct: int) -> _Guess:
-    """Return the guess that the column identifies things that several rows belong to."""
+    """Return the guess that the column identifies things that several rows belong to, or is one of their properties."""
+    if distinct <= _MOST_CATEGORIES and len(known) >= _ROWS_OF_A_CATEGORY * distinct:
+        text = (
+            f"The column is named like an id, but each of its {distinct} values occurs {len(known) / distinct:.0f} "
+            "times on average. It is used as a category."
+        )
+        cure = f"give --group {name} if new rows have new values of it, or --ignore {name}"
+        notice = Notice("note", name, text, cure)
+        return _Guess("category", f"named like an id, with {distinct} values", distinct, [notice])
     text = (
         f"The column is named like an id, and each of its {distinct} values occurs {len(known) / distinct:.1f} times "
         "on average. It is not used."

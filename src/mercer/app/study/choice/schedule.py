@@ -145,6 +145,15 @@ class Schedule:
         except Exception:  # the trial will say why
             return None
 
+    def forecast_alone(self, offer: Candidate) -> float | None:
+        """Return the seconds that the trial of a candidate with one setting will take; None if it is not fit for it."""
+        if offer.unfit(describe_shape(self.dataset, self.n_columns, self.options.seed)):
+            return None
+        try:
+            return predict_seconds(self.make(offer, [{}]), self.selection.plan, self.threads, _FIRST_PROBES)[1]
+        except Exception:  # the trial will say why
+            return None
+
     def make(self, offer: Candidate, grids: list[dict[str, list[Any]]] | None = None) -> Contender:
         """Return the candidate as a pipeline, with its own settings or those of `grids`."""
         costs = choose_costs(self.dataset, self.selection.metric.scorer, self.options.threshold)

@@ -25,7 +25,7 @@ _MANY_ROWS = 10_000
 
 def has_many_rows(dataset: Dataset, options: Options) -> bool:
     """Return whether the time of a study goes to the best candidate and its settings, and not to more inner splits."""
-    return options.budget is not None and len(dataset) >= _MANY_ROWS
+    return options.budget is not None and (options.many_rows or len(dataset) >= _MANY_ROWS)
 
 
 def make_scorer(metric: Metric, classes: list[str], whole: np.ndarray | None = None) -> Callable[..., float]:

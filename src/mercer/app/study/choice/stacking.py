@@ -115,9 +115,14 @@ def _weigh_probabilities(likely: np.ndarray) -> np.ndarray:
 
 def _weigh_values(errors: np.ndarray) -> np.ndarray:
     """Return the weights of least squared error of the weighted mean."""
+    # The search for weights counts what is far below 1 as zero: errors are measured in their largest one.
+    largest = float(np.abs(errors).max())
+    if largest == 0.0:
+        return np.full(len(errors), 1 / len(errors))
+    errors = errors / largest
     # With weights of sum 1 the error of the mean is the mean of the errors. The last row holds the sum at 1:
     # it weighs a thousand times as much as all rows together.
-    heavy = 1e3 * max(float(np.sqrt((errors**2).sum())), 1e-300)
+    heavy = 1e3 * float(np.sqrt((errors**2).sum()))
     table = np.vstack([errors.T, np.full((1, len(errors)), heavy)])
     weights, _ = nnls(table, np.append(np.zeros(errors.shape[1]), heavy))
     return weights / weights.sum()

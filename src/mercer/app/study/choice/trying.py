@@ -90,6 +90,24 @@ def try_candidates(selection: Selection, dataset: Dataset, options: Options, clo
             fit_folds(selection, selection.stack, dataset, options)
 
 
+def count_affordable(selection: Selection, dataset: Dataset, options: Options, clock: Clock) -> int:
+    """Return on how many rows candidates are compared, so that the one that leads on many rows has time for its trial.
+
+    On fewer rows it is still better than others that could be tried on all of them. It is fitted to the others later.
+    """
+    leader = next((offer for offer in selection.offers if offer.draw is not None), None)
+    n_rows = len(dataset)
+    if leader is None or not has_many_rows(dataset, options) or n_rows <= _FEWEST_COMPARED:
+        return n_rows
+    assert clock.budget is not None
+    trying = Schedule(selection, dataset, options, clock, _count_columns(dataset), n_threads(options.n_jobs), many=True)
+    needed = trying.forecast_alone(leader)
+    allowed = _LEADER_SHARE * clock.measure_left()
+    if needed is None or needed <= allowed:
+        return n_rows
+    return max(_FEWEST_COMPARED, int(n_rows * max(allowed, 0.0) / needed))
+
+
 def _begin(trying: Schedule) -> Candidate | None:
     """Try the constant guess and the candidate that leads on many rows, with one setting; return that candidate."""
     offers = [offer for offer in trying.selection.offers if offer.name not in trying.selection.skipped]
@@ -115,6 +133,10 @@ def _count_columns(dataset: Dataset) -> int:
     return int(make_encoder(head).fit_transform(head.X, head.y).shape[1])
 
 
+# Share of the time left that the trial of the candidate which leads on many rows may take, and the fewest rows on which
+# candidates are compared so that it has time.
+_LEADER_SHARE = 0.3
+_FEWEST_COMPARED = 2500
 # Rows of the first round, and the factor from one round to the next.
 _FIRST = 1000
 _GROWTH = 4
