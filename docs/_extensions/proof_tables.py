@@ -71,12 +71,22 @@ def render_places(models: list[Any]) -> str:
     """In which places each class runs, as its tags say."""
     from mercer._source.opening import PLACES
 
-    places = {type(model).__name__: model.__sklearn_tags__().places for model in models}
-    lines = ["| class | " + " | ".join(PLACES) + " |", "|---|" + ":-:|" * len(PLACES)]
-    for name, runs_in in sorted(places.items()):
-        lines.append(f"| `{name}` | " + " | ".join("yes" if place in runs_in else "" for place in PLACES) + " |")
+    tags = {type(model).__name__: model.__sklearn_tags__() for model in models}
+    lines = [
+        "| class | " + " | ".join(PLACES) + " | all rows at once, because |",
+        "|---|" + ":-:|" * len(PLACES) + "---|",
+    ]
+    for name, tag in sorted(tags.items()):
+        marks = ["yes" if place in tag.places else "all" if _is_gathered(tag, place) else "" for place in PLACES]
+        why = tag.needs_rows if "all" in marks else ""
+        lines.append(f"| `{name}` | " + " | ".join(marks) + f" | {why} |")
     kinds = [f"- **{place}**: {what}" for place, what in PLACES.items()]
     return "\n".join([*lines, "", *kinds, ""])
+
+
+def _is_gathered(tag: Any, place: str) -> bool:
+    """Return whether rows of a place are brought to memory for a fit."""
+    return bool(tag.needs_rows) and place != "device" and place not in tag.places
 
 
 def render_stable_names() -> str:

@@ -135,6 +135,28 @@ def test_weights_and_float32_give_the_bits_of_memory(name):
     assert digest(known(found)) == digest(known(expected))
 
 
+GATHERING = {subject.name: subject for subject in reversed(subjects()) if "dask" not in subject.places}
+
+
+@pytest.mark.parametrize("name", GATHERING)
+def test_what_needs_all_rows_brings_them_from_a_cluster(name):
+    subject = GATHERING[name]
+    X, y = subject.data(100, 5)
+    rows = da.from_array(X, chunks=((40, 40, 20), 5))
+    with dask.config.set(scheduler="synchronous"):
+        expected, found = fit(subject, X, y), fit(subject, rows, y)
+        assert digest(known(found)) == digest(known(expected))
+        for method, values in outputs(expected, X).items():
+            # Models of sequences bring new rows to memory too: what they say of a row depends on those before it.
+            (computed,) = dask.compute(getattr(found, method)(rows))
+            computed = computed.toarray() if issparse(computed) else computed
+            if values.dtype.kind == "f":
+                # A product of fewer rows may round another way.
+                np.testing.assert_allclose(computed, values, rtol=1e-9, atol=1e-12 * np.abs(values).max())
+            else:
+                assert np.array_equal(computed, values), method
+
+
 @pytest.mark.parametrize("first", ["memory", "dask"])
 def test_a_checkpoint_is_resumed_in_another_place(first, tmp_path):
     X, _ = FIRST["KMeans"].data(N, 5)

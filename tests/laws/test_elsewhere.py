@@ -66,7 +66,11 @@ def saved(folder, X, y):
 
 
 def table(X, y):
-    columns = dict(zip(NAMES, X.T, strict=True)) | ({} if y is None else {"target": y})
+    several = y is not None and y.ndim == 2
+    targets = (
+        {f"target{number}": one for number, one in enumerate(y.T)} if several else {} if y is None else {"target": y}
+    )
+    columns = dict(zip(NAMES, X.T, strict=True)) | targets
     return pyarrow.table(columns)
 
 
@@ -87,7 +91,9 @@ def blocks(X, y):
 
 
 def named(y):
-    return None if y is None else "target"
+    if y is None or y.ndim == 1:
+        return None if y is None else "target"
+    return [f"target{number}" for number in range(y.shape[1])]
 
 
 # From a folder, rows and targets to what `fit` is given.
@@ -132,6 +138,7 @@ SOLVERS_OF_ONE_PASS = {
     "Lasso": {"auto"},
     "GraphicalLasso": {"auto"},
     "ElasticNet": {"auto"},
+    **{name: {"auto"} for name in ("MultiTaskElasticNet", "MultiTaskLasso")},
     "LinearDiscriminantAnalysis": {"auto", "lsqr", "eigen"},
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},
     "StandardScaler": {"auto"},
@@ -260,14 +267,35 @@ def check_place(subject, place, put, kept):
         assert (digest(learnt(found)), digest(outputs(found, X))) == expected(subject, place, kept), place
 
 
-@pytest.mark.parametrize("subject", [one for one in subjects() if one.places == ("memory",)], ids=repr)
-def test_an_estimator_of_rows_in_memory_alone_says_so(subject, tmp_path):
+# What needs all rows at once brings them to memory from any other place.
+GATHERING = {subject.name: subject for subject in reversed(subjects()) if "file" not in subject.places}
+
+
+@pytest.mark.parametrize("name", GATHERING)
+def test_what_needs_all_rows_brings_them_from_any_place_and_says_why(name, tmp_path):
+    subject = GATHERING[name]
     X, y = subject.data(100, 5)
+    model = fit_whole(subject, X, y)
+    assert model.__sklearn_tags__().needs_rows
+    expected = digest(learnt(model)), digest(outputs(model, X))
+    given = [saved(tmp_path, X, y)]
     # A list of arrays is a list of sequences for models of sequences.
-    lists = [] if getattr(subject.estimator, "_lists_are_sequences", False) else [(blocks(X, y), None)]
-    for rows, targets in (saved(tmp_path, X, y), *lists):
-        with pytest.raises(ValueError, match=r"rows must be in memory .* Load them into memory first"):
-            fit(subject, rows, targets)
+    if not getattr(subject.estimator, "_lists_are_sequences", False):
+        given.append((blocks(X, y), None))
+    (tmp_path / "parts").mkdir()
+    given.append((parquet_folder(tmp_path / "parts", X, y), named(y)))
+    for rows, targets in given:
+        found = fit_whole(subject, rows, targets)
+        asked = [part[0] if isinstance(part, tuple) else part for part in rows] if isinstance(rows, list) else rows
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert (digest(learnt(found)), digest(outputs(found, asked))) == expected, rows
+
+
+def fit_whole(subject, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return subject.make().fit(X, y)
 
 
 WEIGHTED = [subject for subject in FIRST.values() if subject.fit_takes("sample_weight") and not subject.needs_memory]

@@ -5,6 +5,7 @@ An estimator declares each parameter in one line (:func:`mercer._base.parameter.
 it the first, second, fourth and fifth.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from mercer._base.gathering import answer_elsewhere, gather_arguments
 from mercer._base.guard import FitGuard, clean_arguments, is_inside_fit
 from mercer._base.guard.soundness import assign, check_restored, list_assigned, view_arrays
 from mercer._base.interface import CallbackSupportMixin
@@ -62,6 +64,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 def fitting(fit: Fit) -> Fit:
     """Mark a method that fits: check the parameters first, and restore the estimator's attributes if it fails."""
 
+    names = list(inspect.signature(fit).parameters)[1:]
+
     @with_callbacks
     @wraps(fit)
     def check_and_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
@@ -70,7 +74,8 @@ def fitting(fit: Fit) -> Fit:
         try:
             self._check_parameters()
             with guard:
-                clean, options = clean_arguments(type(self).__name__, args, kwargs)
+                clean, options = gather_arguments(self, names, args, kwargs)
+                clean, options = clean_arguments(type(self).__name__, clean, options)
                 result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
             return result
@@ -136,6 +141,14 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     # Whether sparse rows are taken, and missing values; scikit-learn's tags and the docstrings of methods say so.
     _takes_sparse: ClassVar[bool] = False
     _takes_gaps: ClassVar[bool] = False
+    # Whether a fit takes rows of a place that is not among `_places` all at once, in memory.
+    _gathers: ClassVar[bool] = True
+    # Why: what follows "because" on the page of places.
+    _needs_rows: ClassVar[str] = ""
+    # Whether a list of arrays is one of sequences, and not one of blocks of rows.
+    _lists_are_sequences: ClassVar[bool] = False
+    # Whether targets are labels although this is no classifier.
+    _learns_labels: ClassVar[bool] = False
     # Which units of the data decide what a fit finds, so that it warns where they are far from any that it can be meant
     # for: "columns" for their spreads relative to each other (distances, directions of most variance), "scale" for
     # their common one (a length or a penalty in their units), "place" for their means far from zero, "target" and
@@ -170,6 +183,12 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
     _checks_resumed: ClassVar[bool] = True
     # Whether the class itself checks attributes that a user assigns, whenever it uses them.
     _checks_assigned: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Places that depend on parameters are known by each instance alone.
+        if cls._gathers and not (isinstance(cls._places, tuple) and {"file", "stream", "dask"} <= set(cls._places)):
+            answer_elsewhere(cls)
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
@@ -243,7 +262,7 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
             )
 
     def __sklearn_tags__(self) -> Any:
-        tags = add_places(super().__sklearn_tags__(), self._places)
+        tags = add_places(super().__sklearn_tags__(), self._places, self._needs_rows if self._gathers else "")
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = self._takes_gaps
         return tags

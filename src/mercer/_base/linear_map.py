@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.blockwise.later import map_later
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.later import map_later
 from mercer._base.model_placement import check_placement
 from mercer._base.opening import open_new_rows
 from mercer._base.scikit_learn import copy_without_callbacks

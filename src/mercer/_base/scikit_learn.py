@@ -129,12 +129,16 @@ class NamedParameters(BaseEstimator):
 
 @dataclass
 class PlacedTags(Tags):
-    """Tags that also say where the rows may be that an estimator is fitted to."""
+    """Tags that also say where the rows may be that an estimator is fitted to, as they are read.
+
+    ``needs_rows`` says why rows of other places than these are brought to memory first; empty where they are refused.
+    """
 
     places: tuple[str, ...] = ("memory",)
+    needs_rows: str = ""
 
 
-def add_places(tags: Any, places: tuple[str, ...]) -> PlacedTags:
-    """Return the tags with `places` added."""
+def add_places(tags: Any, places: tuple[str, ...], needs_rows: str = "") -> PlacedTags:
+    """Return the tags with `places` and `needs_rows` added."""
     parts = {part.name: getattr(tags, part.name) for part in fields(tags)}
-    return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places)
+    return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places, needs_rows=needs_rows)

@@ -18,8 +18,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 
 from mercer._source.block import Block
+from mercer._source.memory import require_memory
 from mercer._source.placement import HOST, Placement
 from mercer._source.readings import Readings
 from mercer._source.threads import run_alone, run_numbered
@@ -51,6 +53,46 @@ class SumTree:
         while self.stack:
             value = _add(self.stack.pop()[1], value)
         return value
+
+
+class _Gathered:
+    """Rows, targets and weights that are collected block by block, as long as they fit into memory."""
+
+    def __init__(self, source: "Source") -> None:
+        self.source = source
+        self.parts: list[tuple[Any, Array, Array]] = []
+        self.n_bytes = 0.0
+        # Sparse rows and streams do not tell their size before they are read: it is checked as they grow.
+        self.checked = 0.0
+        if source.known_rows is not None and not source.is_sparse:
+            self._require(float(source.known_rows) * source.n_features * source.host_dtype.itemsize)
+
+    def _require(self, n_bytes: float) -> None:
+        # Parts and what they are joined to are in memory together.
+        what, cure = f"holding all rows of {self.source.description}", "use an estimator that reads them block by block"
+        require_memory(self.source.subject, 2 * n_bytes, what, cure)
+        self.checked = n_bytes
+
+    def add(self, part: tuple[Any, Array, Array]) -> None:
+        """Take the next part."""
+        rows = part[0]
+        self.n_bytes += rows.data.nbytes + rows.indices.nbytes if issparse(rows) else rows.nbytes
+        if self.n_bytes > self.checked:
+            self._require(2 * self.n_bytes)
+        self.parts.append(part)
+
+    def join(self) -> tuple[Rows, Array, Array]:
+        """Return everything in one piece; the parts are gone afterwards."""
+        rows, y, weight = ([part[place] for part in self.parts] for place in range(3))
+        self.parts = []
+        X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
+        del rows
+        return X, *(None if part[0] is None else np.concatenate(part) for part in (y, weight))
+
+
+def _list_parts(block: Block) -> tuple[Any, Array, Array]:
+    """Return the rows, targets and weights of a block; rows that lie in a file are read."""
+    return (block.X if block.is_sparse else np.array(block.X)), block.y, block.weight
 
 
 def _add(first: Any, second: Any) -> Any:
@@ -143,6 +185,18 @@ class Source(ABC):
     @abstractmethod
     def whole(self) -> Rows:
         """Return all rows at once, as they are stored; call `require_memory` before making anything of their size."""
+
+    def gather(self) -> tuple[Rows, Array, Array]:
+        """Bring all rows, targets and weights into memory in one pass; raise before they would not fit.
+
+        Returns
+        -------
+        X : ndarray or csr_array
+        y, weight : ndarray or None
+        """
+        gathered = _Gathered(self)
+        self.each(_list_parts, gathered.add)
+        return gathered.join()
 
     @property
     def host_dtype(self) -> np.dtype:

@@ -88,6 +88,8 @@ class CalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, Estimator):
     [0.6, 0.3]
     """
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(
         HasFit() | Nothing(),
         default=None,

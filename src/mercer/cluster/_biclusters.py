@@ -78,6 +78,8 @@ def _apply(X: Rows, rows: Array, columns: Array) -> Rows:
 class _SpectralBiclusters(BiclusterMixin, LimitedEstimator):
     """What both classes share: singular vectors, k-means, and how clusters are stored."""
 
+    _needs_rows: ClassVar[str] = "its factors have an entry for each row"
+
     n_clusters: Any = parameter(Integer(1), default=3, kw_only=False)
     svd_method: str = parameter(
         Choice("randomized", "arpack"), default="randomized", doc="How singular vectors are found."

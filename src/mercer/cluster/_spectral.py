@@ -154,6 +154,8 @@ class SpectralClustering(ClusterMixin, Estimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of clusters, k.")
     eigen_solver: str | None = parameter(
         Choice("arpack", "lobpcg", "amg") | Nothing(),

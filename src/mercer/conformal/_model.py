@@ -23,6 +23,8 @@ _STATEMENT = "Coverage is a promise about exchangeable rows; nothing here bounds
 class ConformalModel(Estimator):
     """A model, the scores of rows that it has not seen, and what the user says of groups and shifts."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
     coverage: float = parameter(Real(0, 1, closed="neither"), default=0.9)
     calibration_size: Any = parameter(

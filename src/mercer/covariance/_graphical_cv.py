@@ -130,6 +130,8 @@ class GraphicalLassoCV(GraphicalModel):
            [ 0. ,  0. , -0.9,  0.9]])
     """
 
+    _needs_rows: ClassVar[str] = "it fits to folds of the rows"
+
     alphas: Any = parameter(
         Integer(1) | ArrayRule("anything"),  # _check_alphas names the entry at fault
         default=4,

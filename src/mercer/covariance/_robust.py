@@ -84,6 +84,8 @@ class MinCovDet(CovarianceEstimator):
     (True, True)
     """
 
+    _needs_rows: ClassVar[str] = "it draws subsets of rows again and again"
+
     support_fraction: float | None = parameter(
         Real(0, 1, closed="right") | Nothing(),
         default=None,

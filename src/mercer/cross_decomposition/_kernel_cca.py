@@ -94,6 +94,8 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Pairs of functions.")
     y_kernel: Any = parameter(
         Choice(*(name for name in KERNEL_NAMES if name != "precomputed")) | Function() | Nothing(),

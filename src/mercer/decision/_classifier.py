@@ -68,6 +68,8 @@ class DecisionClassifier(ClassifierMixin, Estimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(
         Instance(BaseEstimator) | Nothing(),
         default=None,

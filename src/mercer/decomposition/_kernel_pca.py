@@ -196,6 +196,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_components: int | None = parameter(
         Integer(1) | Nothing(),
         default=None,

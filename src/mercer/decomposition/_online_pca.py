@@ -84,6 +84,8 @@ class OnlinePCA(LinearMap, LimitedEstimator):
     (True, True)
     """
 
+    _needs_rows: ClassVar[str] = "it visits rows one by one, in its own order"
+
     n_components: int = parameter(Integer(1), default=1, kw_only=False, doc="How many axes.")
     rule: str = parameter(
         Choice("oja", "hebb", "sanger"),

@@ -99,6 +99,8 @@ class RobustPCA(LinearMap, LimitedEstimator):
     (2, True)
     """
 
+    _needs_rows: ClassVar[str] = "its factors have an entry for each row"
+
     n_components: int | None = parameter(
         Integer(1) | Nothing(), default=None, kw_only=False, doc="Axes kept of the part of low rank; None for its rank."
     )

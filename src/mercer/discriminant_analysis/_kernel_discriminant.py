@@ -82,6 +82,8 @@ class KernelDiscriminantAnalysis(
     1.0
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_components: int | None = parameter(
         Integer(1) | Nothing(), default=None, kw_only=False, doc="Directions to keep; None means one less than classes."
     )

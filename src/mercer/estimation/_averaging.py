@@ -28,6 +28,8 @@ _TINY = float(np.finfo(np.float64).tiny)
 class _ModelAveraging(Estimator):
     """What averaging classifiers and regressors share."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimators: Any = parameter(Instance(list) | Nothing(), default=None, kw_only=False)
     evidence: Any = parameter(Choice("bic") | Array(), default="bic")
     priors: Any = parameter(

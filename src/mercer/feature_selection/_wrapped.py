@@ -50,6 +50,8 @@ def has_method(name: str) -> Callable[[Any], bool]:
 class WrappingSelector(SelectorMixin, MetaEstimatorMixin, LimitedEstimator):
     """A selector of columns that fits copies of an estimator."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(HasFit(), kw_only=False, doc="What is copied and fitted.")
 
     estimator_: Any = attribute()

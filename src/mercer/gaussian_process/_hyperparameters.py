@@ -22,6 +22,8 @@ from mercer.kernels import Kernel, warn_of_scale
 class EvidenceModel(LimitedEstimator):
     """An estimator that opens any rows that its kernel takes, and maximises the evidence."""
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     kernel: Any = parameter(IsKernel() | Nothing(), default=None, kw_only=False)
     optimizer: Any = parameter(Choice("fmin_l_bfgs_b") | Function() | Nothing(), default="fmin_l_bfgs_b")
     n_restarts_optimizer: int = parameter(Integer(0), default=0)

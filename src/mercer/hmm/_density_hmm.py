@@ -170,6 +170,8 @@ class DensityHMM(HiddenMarkovModel):
     2
     """
 
+    _needs_rows: ClassVar[str] = "it passes along whole sequences, forwards and backwards"
+
     __doc__ = compose_docstring(__doc__, SHARED)
     density: Any = parameter(
         HasFit() | Nothing(), default=None, doc="The density to copy; None takes a Gaussian mixture of one component."

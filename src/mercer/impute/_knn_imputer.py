@@ -62,6 +62,8 @@ class KNNImputer(Imputer):
            [8. , 8. , 7. ]])
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     n_neighbors: int = parameter(Integer(1), default=5, doc="How many rows a mean is of.")
     weights: str | Callable[..., Any] = parameter(
         Choice("uniform", "distance") | Function(),

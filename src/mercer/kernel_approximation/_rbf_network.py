@@ -77,6 +77,8 @@ class Activations:
 class _RBFNetwork(LimitedEstimator):
     """The base of both networks: centres, widths and output weights; subclasses prepare the targets."""
 
+    _needs_rows: ClassVar[str] = "it chooses its centres among all rows"
+
     n_centres: int = parameter(
         Integer(1), default=10, kw_only=False, doc="How many bumps; at least as many as rows puts one at each row."
     )

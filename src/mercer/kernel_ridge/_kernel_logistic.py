@@ -75,6 +75,8 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
     1.0
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     C: float = parameter(
         Real(0, math.inf, "neither"), default=1.0, kw_only=False, doc="Weight of the loss against the penalty."
     )

@@ -76,6 +76,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimat
     True
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     alpha: Any = parameter(Real(0) | Array(), default=1, kw_only=False, doc="The penalty, or one for each target.")
     kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="linear")
     fit_intercept: bool = parameter(

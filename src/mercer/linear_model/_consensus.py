@@ -104,6 +104,8 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Limi
     (7.0, 16)
     """
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(
         HasFit() | Nothing(), default=None, kw_only=False, doc="The regressor; None takes LinearRegression."
     )

@@ -130,6 +130,8 @@ class TheilSenRegressor(SingleTarget, LimitedEstimator, LinearRegressor):
     (2.0, 0.28)
     """
 
+    _needs_rows: ClassVar[str] = "it draws subsets of rows again and again"
+
     fit_intercept: bool = parameter(Boolean(), default=True, doc="Whether to fit an intercept.")
     max_subpopulation: Any = parameter(Integer(1) | Real(1), default=1e4, doc="The most sets of rows.")
     n_subsamples: int | None = parameter(

@@ -136,6 +136,8 @@ class EigenMapState:
 class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of maps whose coordinates are eigenvectors of one matrix."""
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_components: int = parameter(Integer(1), default=2, doc="Coordinates of a row.")
 
     _objective_moves: ClassVar[str | None] = None

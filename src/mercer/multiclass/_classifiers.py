@@ -71,6 +71,8 @@ class OneVsRestClassifier(ClassifierMixin, CopiesModel):
     OutputCodeClassifier : Classifiers of random halves of the classes.
     """
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     verbose: int | bool = parameter(Integer(0) | Boolean(), default=0)
 
     label_binarizer_: Any = attribute()
@@ -221,6 +223,8 @@ class OneVsOneClassifier(ClassifierMixin, CopiesModel):
     OneVsRestClassifier : One classifier for each class.
     """
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     classes_: Any = attribute()
     pairwise_indices_: Any = attribute()
 
@@ -363,6 +367,8 @@ class OutputCodeClassifier(ClassifierMixin, CopiesModel):
     --------
     OneVsRestClassifier : One classifier for each class.
     """
+
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
 
     code_size: float = parameter(Real(0, closed="neither"), default=1.5, after="estimator", doc="Bits for each class.")
     random_state: Any = parameter(Seed(), default=None, doc="Draws the words.")

@@ -32,6 +32,8 @@ _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function"
 class ChainModel(CopiesModel):
     """Copies of one estimator, one for each target, which see the targets before their own as further columns."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     order: Any = parameter(
         Array("integers", flat=True) | Choice("random") | Nothing(),
         default=None,

@@ -33,6 +33,8 @@ def _all_have(name: str) -> Any:
 class TargetsModel(CopiesModel):
     """Copies of one estimator, one for each target."""
 
+    _needs_rows = "it fits its members to rows drawn from all of them"
+
     # Whether targets are labels.
     _labelled: ClassVar[bool] = False
     # A model that lacks some of its targets answers nothing.

@@ -69,7 +69,7 @@ class KernelDensity(LimitedEstimator):
     nodes a side, for each row and point, and (p r)^d memory for a range of r bandwidths; a point at which its error
     bound is too large for `rtol` is handed to the tree. The density integrates to one in the Euclidean metric and in
     the other norms (Manhattan, Chebyshev, Minkowski); other metrics have the constant of the Euclidean one, as in
-    scikit-learn. The rows must be in memory.
+    scikit-learn. All rows are held in memory.
 
     References
     ----------
@@ -85,6 +85,8 @@ class KernelDensity(LimitedEstimator):
     >>> np.exp(model.score_samples([[0.2], [0.5], [0.9]])).round(12).tolist()  # half a window around each row
     [0.5, 0.0, 0.5]
     """
+
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
 
     bandwidth: float | str | Any = parameter(
         Real(0, closed="neither") | Choice("normal_reference", "cross_validation", "scott", "silverman") | ArrayRule(),

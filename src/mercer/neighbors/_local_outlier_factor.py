@@ -154,7 +154,7 @@ class LocalOutlierFactor(Detector, NearestQueries):
     Notes
     -----
     The search for neighbours takes most of the time: up to n^2 d operations in many columns. Ties of distance are
-    broken by the order of rows. The rows must be in memory and are kept.
+    broken by the order of rows. All rows are held in memory and are kept.
 
     With sample weights, N(a) are the nearest rows whose weights sum to k; the last of them counts with the part that is
     needed. A row of weight w has w - 1 neighbours at no distance, its own copies, and a row of weight zero is nobody's
@@ -173,6 +173,8 @@ class LocalOutlierFactor(Detector, NearestQueries):
     >>> model.negative_outlier_factor_.round(2).tolist()
     [-0.98, -1.04, -73.37, -0.98]
     """
+
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
 
     n_neighbors: int = parameter(Integer(1), default=20, kw_only=False, doc="k; at most n - 1 are taken.")
     metric: Any = parameter(

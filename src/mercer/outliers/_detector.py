@@ -38,6 +38,8 @@ class OutlierDetector(Detector, Estimator):
     A subclass defines ``_learn``, which returns fitted attributes and the scores of the rows, and ``score_samples``.
     """
 
+    _needs_rows: ClassVar[str] = "it fits a model of the rows, which may need all of them"
+
     contamination: float = parameter(
         SHARE, default=0.1, doc="The share of outliers among the rows of the fit, which sets the threshold ``offset_``."
     )

@@ -89,6 +89,8 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
            [ -5., -14.,  19.]])
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     kernel: Any = parameter(
         Choice(*KERNEL_NAMES) | Function(),
         default="precomputed",

@@ -45,6 +45,8 @@ class RadialBasis(Basis):
     1.0
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_centres: int = parameter(Integer(1), default=10, kw_only=False, doc="How many bumps.")
     centres: Any = parameter(Array() | Nothing(), default=None, doc="The centres; None means those that k-means finds.")
     width: float | None = parameter(

@@ -47,6 +47,8 @@ class SplineBasis(Basis):
     1.0
     """
 
+    _needs_rows: ClassVar[str] = "its knots are quantiles of all rows"
+
     n_knots: int = parameter(
         Integer(2), default=5, kw_only=False, doc="Knots of each column, both ends of its range among them."
     )

@@ -35,6 +35,8 @@ _TILE = 2**20
 class _LabelModel(ClassifierMixin, LimitedEstimator):
     """What both models share: the graph of the rows, the fit along it, and the vote of the rows for new ones."""
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     kernel: Any = parameter(
         Choice("knn", "rbf") | Function(),
         default="rbf",

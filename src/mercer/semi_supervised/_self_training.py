@@ -105,6 +105,8 @@ class SelfTrainingClassifier(MetaEstimatorMixin, ClassifierMixin, Estimator):
     LabelSpreading : Labels that spread along a graph of the rows.
     """
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(
         HasFit() | Nothing(), default=None, kw_only=False, doc="The classifier, with ``predict_proba``."
     )

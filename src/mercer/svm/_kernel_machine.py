@@ -49,6 +49,8 @@ class KernelName(Rule):
 class KernelMachine(LimitedEstimator):
     """A machine with parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``, or those its kernel object has."""
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     kernel: Any = parameter(
         KernelName() | Function(),
         default="rbf",

@@ -29,6 +29,8 @@ class LinearMachine(LimitedEstimator):
     As in LIBLINEAR the intercept is the coefficient of a column of value `intercept_scaling`, penalised like others.
     """
 
+    _needs_rows = "its dual problem has a variable for each row"
+
     tol: float = parameter(
         Real(0, closed="neither"),
         default=1e-4,

@@ -171,6 +171,8 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     ([0.247, 0.029, 0.152, 0.048], 5)
     """
 
+    _needs_rows: ClassVar[str] = "it sorts the values of every column"
+
     criterion: str = parameter(
         Choice("entropy", "gini"),
         default="entropy",

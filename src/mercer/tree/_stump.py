@@ -70,6 +70,8 @@ class DecisionStump(ClassifierMixin, Estimator):
     (20, 0.9227)
     """
 
+    _needs_rows: ClassVar[str] = "it sorts the values of every column"
+
     criterion: str = parameter(
         Choice("gini", "entropy", "error"),
         default="gini",

@@ -39,6 +39,8 @@ GREEDY = Certificate.none("Each split is the best for its node; no bound says ho
 class TreeModel(MultiOutputMixin, LimitedEstimator):
     """A decision tree, with the methods that classifiers and regressors share."""
 
+    _needs_rows: ClassVar[str] = "it sorts the values of every column"
+
     splitter: str = parameter(
         Choice("best", "random", "histogram"),
         default="best",

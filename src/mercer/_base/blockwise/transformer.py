@@ -8,9 +8,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.blockwise.column_map import BlockMap
-from mercer._base.blockwise.later import map_later
 from mercer._base.estimator import LimitedEstimator, fitting
 from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
+from mercer._base.later import map_later
 from mercer._base.model_placement import check_placement
 from mercer._base.opening import find_target_names, open_new_rows
 from mercer._base.parameter import Boolean, parameter

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import dask
 import dask.array
 import numpy as np
 
@@ -29,7 +30,7 @@ from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
 from mercer._source.file.local_table import LocalTable, forget
 from mercer._source.memory import require_memory
 from mercer._source.source import Source
-from mercer._types import Array
+from mercer._types import Array, Rows
 
 
 def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
@@ -218,12 +219,25 @@ class DaskSource(Source):
 
     def whole(self) -> Array:
         """Bring all rows to the client; raise if they would not fit in its memory."""
+        self._require_client_memory()
+        return compute(self.given.X.astype(self.dtype), self.subject)
+
+    def _require_client_memory(self) -> None:
+        """Raise if all rows would not fit in the memory of the client."""
         size = self.n_rows * self.n_features * self.host_dtype.itemsize
         if self.is_sparse:
             # CSR stores a value and an index of at most 8 bytes for each entry.
             size = self.given.n_stored * (self.host_dtype.itemsize + 8)
         require_memory(self.subject, size, f"all rows of {self.description}", "use what works block by block")
-        return compute(self.given.X.astype(self.dtype), self.subject)
+
+    def gather(self) -> tuple[Rows, Array, Array]:
+        """Bring all rows, targets and weights to the client; raise if they would not fit in its memory."""
+        self._require_client_memory()
+        parts = [self.given.X.astype(self.dtype), self.given.y, self.given.weight]
+        known = [part for part in parts if part is not None]
+        found = iter(compute(dask.delayed(list)(known), self.subject))
+        X, y, weight = (None if part is None else next(found) for part in parts)
+        return X, *self.rule.read_again(y, weight)
 
     def fingerprint(self) -> dict[str, Any]:
         # The first and the last block stand for the whole: reading all rows would cost a pass.

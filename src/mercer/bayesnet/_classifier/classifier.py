@@ -195,6 +195,8 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
     [[0.14, 0.86], [0.67, 0.33]]
     """
 
+    _needs_rows: ClassVar[str] = "it counts the rows again for every structure it tries"
+
     structure: str = parameter(
         Choice("naive", "tree", "augmented", "hill_climb"),
         default="tree",

@@ -73,6 +73,8 @@ class BisectingKMeans(CentreModel):
     4.0
     """
 
+    _needs_rows: ClassVar[str] = "it divides the rows of one cluster at a time"
+
     n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of clusters, k.")
     init: str | Callable[..., Any] = parameter(
         Choice("k-means++", "random") | Function(),

@@ -189,6 +189,8 @@ class KernelKMeans(ClusterMixin, LimitedEstimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of clusters, k.")
     kernel: Any = parameter(
         Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),

@@ -99,6 +99,8 @@ class DBSCAN(ClusterMixin, Estimator):
     0
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     eps: float = parameter(
         Real(0, closed="neither"),
         default=0.5,

@@ -222,6 +222,8 @@ class DENCLUE(ClusterMixin, LimitedEstimator):
     3
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     bandwidth: Any = parameter(
         Choice("scott", "silverman") | Real(0, closed="neither"),
         default="scott",

@@ -130,6 +130,8 @@ class HDBSCAN(ClusterMixin, Estimator):
     3
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     min_cluster_size: int = parameter(Integer(2), default=5, kw_only=False, doc="The least rows of a cluster.")
     min_samples: int | None = parameter(
         Integer(1) | Nothing(),

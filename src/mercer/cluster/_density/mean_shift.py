@@ -210,6 +210,8 @@ class MeanShift(ClusterMixin, LimitedEstimator):
     [1, 0]
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     bandwidth: float | None = parameter(
         Real(0, closed="neither") | Nothing(),
         default=None,

@@ -191,6 +191,8 @@ class OPTICS(ClusterMixin, LimitedEstimator):
     [0, 0, 0, 1, 1, 1]
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     min_samples: float = parameter(
         Integer(2) | Share(0, 1),
         default=5,

@@ -189,6 +189,8 @@ class AffinityPropagation(ClusterMixin, LimitedEstimator):
     ([0, 0, 0, 1, 1, 1], [[1.0, 2.0], [4.0, 2.0]])
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     damping: float = parameter(
         Real(0.5, 1, closed="left"), default=0.5, doc="The share of a message that the next round keeps."
     )

@@ -152,6 +152,8 @@ class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     13.5
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_clusters: int | None = parameter(
         Integer(1) | Nothing(),
         default=2,

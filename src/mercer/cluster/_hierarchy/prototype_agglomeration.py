@@ -70,6 +70,8 @@ class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     [3000, 3000]
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_clusters: int | None = parameter(
         Integer(1) | Nothing(),
         default=2,

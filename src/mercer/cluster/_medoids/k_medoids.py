@@ -73,6 +73,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([3.0, 500.0], 18.0)
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_clusters: int = parameter(Integer(1), default=8, kw_only=False, doc="The number of medoids, k.")
     metric: Any = parameter(
         Text() | Function(),

@@ -133,6 +133,8 @@ class PairwiseClustering(ClusterMixin, LimitedEstimator):
     array([0, 0, 0, 1, 1, 2], dtype=int32)
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_clusters: int = parameter(
         Integer(1),
         default=8,

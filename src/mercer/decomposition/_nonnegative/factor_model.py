@@ -32,6 +32,8 @@ def check_not_negative(X: Any, subject: str) -> None:
 class FactorModel(LinearMap, LimitedEstimator):
     """Maps rows x to the nonnegative w with the least loss between x and ``w components_``."""
 
+    _needs_rows: ClassVar[str] = "its factors have an entry for each row"
+
     n_components: Any = parameter(
         Integer(1) | Choice("auto") | Nothing(),
         default="auto",

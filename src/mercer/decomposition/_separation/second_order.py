@@ -91,6 +91,8 @@ class SecondOrderSeparation(Unmixer, LimitedEstimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it compares rows with later ones of the same sequence"
+
     n_components: int | None = parameter(
         Integer(1) | Nothing(),
         default=None,

@@ -61,6 +61,8 @@ class FirstLayer:
 class NamedMembers(MetaEstimatorMixin, Estimator):
     """An ensemble of (name, estimator) pairs."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimators: list[tuple[str, Any]] = parameter(
         Instance(list),
         kw_only=False,

@@ -23,6 +23,8 @@ _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDicti
 class TreeEnsemble(Estimator):
     """An ensemble whose trees grow on ranks of the values."""
 
+    _needs_rows: ClassVar[str] = "it sorts the values of every column"
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are kept as ranks, column by column, while trees grow"
     }

@@ -101,6 +101,8 @@ class EstimatorLearner:
 class MemberList:
     """An ensemble as a list of its members."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimators_: list[Any]
 
     _stored: ClassVar[dict[str, Stored]] = {

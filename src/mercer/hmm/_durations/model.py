@@ -90,6 +90,8 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
     array([6., 6.])
     """
 
+    _needs_rows: ClassVar[str] = "it passes along whole sequences, forwards and backwards"
+
     n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="K, the number of states.")
     emission: Any = parameter(
         HasFit() | Nothing(),

@@ -111,6 +111,8 @@ class LinearGaussianModel(DensityMixin, Estimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it passes along whole sequences, forwards and backwards"
+
     n_components: int = parameter(Integer(1), default=1, kw_only=False, doc="k, the dimension of the state.")
     transition: Any = parameter(
         _MATRIX, default=None, doc="A, of shape (k, k). A number stands for that multiple of the identity, also below."

@@ -102,8 +102,6 @@ class MultiTaskElasticNet(DescentRegressor):
         "by more than ``tol`` times the largest.",
         "max_iter": "The most sweeps over the columns.",
     }
-    # A file or a stream of tables has one column of targets.
-    _places: ClassVar[tuple[str, ...]] = ("memory", "dask", "device")
     _joint: ClassVar[bool] = True
     _single: ClassVar[str] = "ElasticNet"
     _stored: ClassVar[dict[str, Stored]] = {"eps_": floats()}

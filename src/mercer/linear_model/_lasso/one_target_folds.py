@@ -15,6 +15,8 @@ from mercer.errors import DataError, ParameterError
 class OneTargetFolds:
     """Mixin of linear regressors that choose by folds, in the parameter ``cv``, and have one target."""
 
+    _needs_rows = "it fits to folds of the rows"
+
     cv: Any
 
     def _one_target(self, source: Source) -> Source:

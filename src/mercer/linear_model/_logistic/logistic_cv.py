@@ -78,6 +78,8 @@ class LogisticRegressionCV(LogisticRegression):
     C = 1, log loss 0.08
     """
 
+    _needs_rows: ClassVar[str] = "it fits to folds of the rows"
+
     Cs: Any = parameter(
         Integer(1) | Array(flat=True),
         default=10,

@@ -73,6 +73,8 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     0.0
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_components: int = parameter(Integer(1), default=2, kw_only=False, doc="Coordinates of a row.")
     metric_mds: bool = parameter(
         Boolean(), default=True, doc="Whether dissimilarities count by their values (True) or by their order only."

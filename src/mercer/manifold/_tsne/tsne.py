@@ -186,6 +186,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((120, 2), True)
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_components: int = parameter(
         Integer(1), default=2, kw_only=False, doc='Dimensions of the map; more than three need ``method="exact"``.'
     )

@@ -154,6 +154,8 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((120, 2), True)
     """
 
+    _needs_rows: ClassVar[str] = "it compares every pair of rows"
+
     n_neighbors: int = parameter(
         Integer(2),
         default=15,

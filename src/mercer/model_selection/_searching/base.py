@@ -85,6 +85,8 @@ def _delegate(name: str) -> Callable[[Any], bool]:
 class BaseSearch(MetaEstimatorMixin, Estimator):
     """A search for the setting of an estimator with the best cross-validated score."""
 
+    _needs_rows: ClassVar[str] = "it fits its members to rows drawn from all of them"
+
     estimator: Any = parameter(
         HasFit(), kw_only=False, doc="What is fitted with each setting; it needs a method ``score``, or `scoring`."
     )

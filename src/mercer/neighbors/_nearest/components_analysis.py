@@ -64,6 +64,8 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     n_components: int | None = parameter(
         Integer(1) | Nothing(), default=None, kw_only=False, doc="k, the rows of A; None means all columns."
     )
@@ -97,6 +99,7 @@ class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     _maps_sparse = False
     _stored: ClassVar[dict[str, Stored]] = {"components_": floats("components, columns")}
     components_: Any = attribute()
+    _learns_labels = True
     _depends_on_units = ("columns", "scale")
 
     @fitting

@@ -115,6 +115,8 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     [[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]
     """
 
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
+
     __doc__ = compose_docstring(__doc__, SHARED)
     radius: float = parameter(Real(0), default=1.0, after="mode", doc="How far a row may be.")
     # Lists of any length are joined in memory.

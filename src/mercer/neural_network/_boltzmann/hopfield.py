@@ -247,6 +247,8 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     True
     """
 
+    _needs_rows: ClassVar[str] = "it holds the rows as its patterns"
+
     rule: str = parameter(
         Choice("hebb", "pseudo_inverse", "storkey"),
         default="hebb",

@@ -40,7 +40,8 @@ def map_later(
         Raises if the transformer does not take the rows of a source, for reasons of its own.
     """
     check_is_fitted(estimator)
-    check_place(estimator, place)
+    if not estimator._gathers:
+        check_place(estimator, place)
     from mercer._source.file.mapped_rows import MappedRows
 
     model = copy_without_callbacks(estimator)
