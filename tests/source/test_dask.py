@@ -1,6 +1,8 @@
 """Dask collections without a cluster: what they may be, that sums are those of memory, and what is refused."""
 
 import pickle
+import time
+import warnings
 from itertools import pairwise
 
 import dask
@@ -14,6 +16,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mercer
 from mercer._source import Labelling, open_place, open_source, place_of
 from mercer._source.block import DenseBlock, rows_per_block
 from mercer._source.dask.tasks import PlacedSums
@@ -265,3 +268,39 @@ def test_bringing_all_rows_home_asks_the_memory_forecast(scheduler):
 def test_a_solver_that_needs_all_rows_refuses():
     with pytest.raises(DataError, match=r"solver='saga' needs all rows in memory; got the Dask array"):
         LogisticRegression(solver="saga").fit(da.from_array(X, chunks=(CHUNKS, D)), Y > 3)
+
+
+def counted_frame(folder, n_parts=4):
+    """A dataframe whose partitions leave a mark each time that they are read."""
+
+    def read(number):
+        (folder / f"{number}-{time.monotonic_ns()}").touch()
+        rng = np.random.default_rng(number)
+        columns = {name: rng.normal(size=500) for name in "abc"} | {"flag": rng.random(500) < 0.5}
+        return pandas.DataFrame(columns).assign(price=np.arange(500.0))
+
+    frame = dask.dataframe.from_map(read, range(n_parts), meta=read(0).iloc[:0])
+    for mark in folder.iterdir():
+        mark.unlink()
+    return frame
+
+
+def few_steps(frame):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return KMeans(3, n_init=1, max_iter=4, tol=0, random_state=0).fit(frame)
+
+
+def test_a_fit_reads_each_partition_once_and_keeps_what_it_converts(tmp_path):
+    model = few_steps(counted_frame(tmp_path))
+    # The first partition is read once more, to forecast the size of all.
+    assert sorted(mark.name[0] for mark in tmp_path.iterdir()) == ["0", "0", "1", "2", "3"]
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "flag", "price"]
+
+
+def test_rows_that_do_not_fit_into_the_share_are_read_in_every_pass(tmp_path):
+    frame = counted_frame(tmp_path)
+    with mercer.config_context(max_memory=100_000):
+        found = few_steps(frame)
+    assert len(list(tmp_path.iterdir())) > 16
+    assert found.cluster_centers_.tobytes() == few_steps(frame).cluster_centers_.tobytes()

@@ -161,7 +161,8 @@ def _fit_and_transform(method: Any) -> Any:
         X = args[0] if args else kwargs.get(names[0])
         if X is None or type(X) is np.ndarray or _find_place(self, X) is None:
             return method(self, *args, **kwargs)
-        if not hasattr(self, "transform") or "embedding_" in collect_stored(type(self)):
+        cls: Any = type(self)
+        if not hasattr(self, "transform") or "embedding_" in collect_stored(cls):
             # What is made of the rows of the fit is not what is said of new ones.
             args, kwargs = gather_arguments(self, names, args, kwargs)
             return method(self, *args, **kwargs)

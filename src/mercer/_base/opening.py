@@ -52,6 +52,7 @@ def open_rows(
             targets=targets,
             threads=threads,
             columns=None if reset else vars(estimator).get("feature_names_in_"),
+            keep=reset,
         )
         if not options.get("ensure_all_finite", True):
             source.assume_finite()

@@ -49,6 +49,7 @@ def open_place(
     targets: str | None,
     threads: int,
     columns: Any = None,
+    keep: bool = False,
 ) -> Source:
     """Open rows that are not NumPy arrays in memory.
 
@@ -65,6 +66,8 @@ def open_place(
     threads : int
     columns : sequence of str or None
         Of tables, the columns to read as features; None for all but targets and weights.
+    keep : bool
+        Whether passes will follow one another, so that rows which Dask computes may stay where they are computed.
     """
     options: dict[str, Any] = {"subject": subject, "targets": targets, "threads": threads}
     # A table that a transformer encodes as it is read.
@@ -78,7 +81,7 @@ def open_place(
         case "dask":
             from mercer._source.dask.source import open_dask
 
-            return open_dask(X, y, weight, **options)
+            return open_dask(X, y, weight, keep=keep, **options)
         case "device":
             from mercer._source.device.source import open_device
 

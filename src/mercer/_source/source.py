@@ -87,7 +87,8 @@ class _Gathered:
         self.parts = []
         X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
         del rows
-        return X, *(None if part[0] is None else np.concatenate(part) for part in (y, weight))
+        targets, weights = (None if part[0] is None else np.concatenate(part) for part in (y, weight))
+        return X, targets, weights
 
 
 def _list_parts(block: Block) -> tuple[Any, Array, Array]:

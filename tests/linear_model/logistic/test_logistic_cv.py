@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegressionCV as Reference
 from sklearn.metrics import accuracy_score, log_loss, make_scorer
 from sklearn.model_selection import StratifiedKFold
 
-from mercer.errors import DataError, ParameterError
+from mercer.errors import ParameterError
 from mercer.linear_model import LogisticRegression, LogisticRegressionCV
 
 CANCER = load_breast_cancer().data

@@ -12,6 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer._source.dask.graph import TaskLayer, active_client, chunk_reference, compute
+from mercer._source.dask.keeping import (
+    Parts,
+    convert_rows,
+    convert_values,
+    count_chunks,
+    keep_arrays,
+    state_lengths,
+)
 from mercer._source.dask.tasks import lay_beside
 from mercer._source.file.piece_rule import PieceRule
 from mercer._types import Array
@@ -33,17 +41,17 @@ class Given:
     n_stored: int = 0
 
 
-def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None) -> Given:
+def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None, keep: bool = False) -> Given:
     """Turn a Dask array, dataframe, bag, or a list of delayed blocks or futures into arrays.
 
-    Where lengths are unknown they are counted, where the rows are.
+    Where lengths are unknown they are counted, where the rows are. With `keep` the arrays stay there, if they fit.
     """
     names = None
     if hasattr(X, "partitions") and hasattr(X, "columns"):
         # A frame, an array, or blocks: all become arrays whose chunks are rows.
         description = f"the Dask dataframe of {X.npartitions} partitions"
         names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
-        X, y, weight, names = _from_frame(X, y, weight, subject, names)
+        X, y, weight, names = _from_frame(X, y, weight, subject, names, keep)
     elif isinstance(X, dask.array.Array):
         description = f"the Dask array of shape {X.shape}"
         X = _matrix(X, subject, description)
@@ -57,6 +65,8 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     rule.read(0, _nothing(X), _nothing(y), _nothing(weight))
     if X.shape[0] == 0:
         raise DataError(f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required.")
+    if keep:
+        X, y, weight = keep_arrays([_convert_chunks(X, rule), y, weight], subject)
     X, y, weight = (_optimise(array) for array in (X, y, weight))
     if weight is not None and not compute((weight != 0).any(), subject):
         raise DataError(
@@ -105,7 +115,7 @@ def _check_lengths(array: Any, name: str, subject: str) -> None:
         )
 
 
-def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[Any, Any, Any, Any]:
+def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any, keep: bool) -> tuple[Any, Any, Any, Any]:
     """Return a dataframe's columns as arrays; targets and weights may be column names or series."""
     chosen = [name for name in (y, weight) if isinstance(name, str)]
     for name in chosen:
@@ -113,24 +123,52 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
             raise DataError(
                 f"{subject}: the Dask dataframe has no column {name!r}; its columns are {', '.join(map(str, names))}."
             )
-    y, weight = (X[name] if isinstance(name, str) else name for name in (y, weight))
-    X = X.drop(columns=chosen) if chosen else X
+    features = [name for name in X.columns if name not in chosen]
     # The letters are NumPy's kinds: floats, integers, unsigned integers and booleans.
-    odd = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
+    kinds = {name: X.dtypes[name] for name in features}
+    odd = [str(name) for name, kind in kinds.items() if getattr(kind, "kind", "O") not in "fiub"]
     if odd:
         raise DataError(
             f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
         )
-    X, y, weight = _count_rows([X, y, weight], subject)
-    return X, y, weight, [name for name in names if name not in chosen] if names else None
+    dtype = np.dtype(np.float32 if {str(kind).lower() for kind in kinds.values()} == {"float32"} else np.float64)
+    parts, types = Parts(X), X.dtypes
+    rows = parts.array(convert_rows, features, dtype, shape=(len(features),), dtype=dtype)
+    arrays = [rows]
+    for given in (y, weight):
+        if isinstance(given, str):
+            arrays.append(parts.array(convert_values, given, shape=(), dtype=_find_dtype(types[given])))
+        elif _is_series(given):
+            arrays.append(Parts(given).array(convert_values, None, shape=(), dtype=_find_dtype(given.dtype)))
+        else:
+            arrays.append(None)
+    if keep:
+        arrays = keep_arrays(arrays, subject)
+    lengths = [parts.count(subject) if arrays[0] is rows else count_chunks(arrays[0], subject)]
+    for given, array in zip((y, weight), arrays[1:], strict=True):
+        own = array is not None and not isinstance(given, str)
+        lengths.append(count_chunks(array, subject) if own else lengths[0])
+    known = [None if array is None else state_lengths(array, one) for array, one in zip(arrays, lengths, strict=True)]
+    y, weight = (given if array is None else array for given, array in zip((y, weight), known[1:], strict=True))
+    return known[0], y, weight, [name for name in names if name not in chosen] if names else None
 
 
-def _count_rows(things: list[Any], subject: str) -> list[Any]:
-    """Turn frames and series into arrays of known lengths, counted where they are; return other things unchanged."""
-    frames = [thing for thing in things if _is_series(thing)]
-    count = dask.delayed(len)
-    lengths = iter(compute(dask.delayed([[count(part) for part in thing.to_delayed()] for thing in frames]), subject))
-    return [thing.to_dask_array(lengths=tuple(next(lengths))) if _is_series(thing) else thing for thing in things]
+def _find_dtype(kind: Any) -> np.dtype:
+    """Return the NumPy type of a column of pandas."""
+    return kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.dtype(object))
+
+
+def _convert_chunks(X: Any, rule: PieceRule) -> Any:
+    """Return rows whose chunks are of the type and layout that sums read, so that no pass converts them again."""
+    if rule.is_sparse or X.dtype == rule.dtype:
+        return X
+    return X.astype(rule.dtype)
+
+
+def _count_rows(values: Any, subject: str) -> Any:
+    """Turn a series into an array of known lengths, counted where they are."""
+    array = Parts(values).array(convert_values, None, shape=(), dtype=_find_dtype(values.dtype))
+    return state_lengths(array, count_chunks(array, subject))
 
 
 def _is_series(thing: Any) -> bool:
@@ -220,7 +258,7 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     if name == "sample_weight" and np.isscalar(values):
         values = np.full(X.shape[0], values, dtype=np.float64)
     if _is_series(values):
-        values = _count_rows([values], rule.subject)[0]
+        values = _count_rows(values, rule.subject)
     known = isinstance(values, dask.array.Array)
     if not known:
         values = np.asarray(values)

@@ -72,10 +72,12 @@ def _array(layer: TaskLayer, name: str, shown: Array, lengths: tuple[int, ...]) 
 _JOINED = 8
 
 
-def open_dask(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None, threads: int) -> "DaskSource":
-    """Open a Dask collection, or blocks on a cluster, as a source."""
+def open_dask(
+    X: Any, y: Any, weight: Any, *, subject: str, targets: str | None, threads: int, keep: bool = False
+) -> "DaskSource":
+    """Open a Dask collection, or blocks on a cluster, as a source; with `keep` converted rows stay where they are."""
     with losses_named(subject):
-        return DaskSource(read_input(X, y, weight, subject=subject, targets=targets), subject, threads)
+        return DaskSource(read_input(X, y, weight, subject=subject, targets=targets, keep=keep), subject, threads)
 
 
 class DaskSource(Source):
