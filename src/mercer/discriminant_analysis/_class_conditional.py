@@ -230,6 +230,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
     )
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _needs_rows: ClassVar[str] = "it fits a density to the rows of each class"
     _depends_on_units = ("columns",)
     _objective_moves: ClassVar[str | None] = "up"
     _check_exceptions: ClassVar[dict[str, str]] = {}

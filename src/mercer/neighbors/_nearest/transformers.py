@@ -76,6 +76,7 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     n_neighbors: int = parameter(Integer(1), default=5, after="mode", doc="The number of neighbours.")
     # The graph is one sparse matrix, which a Dask array cannot hold.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _needs_rows: ClassVar[str] = "it searches the neighbours of every row among all rows"
 
     def transform(self, X: Any) -> Rows:
         """Return the graph of the nearest rows of the fit.
