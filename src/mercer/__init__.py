@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mercer._base.model_placement import to_device
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
+    from mercer.app.check.checking import check
     from mercer.app.job import run
     from mercer.app.study.result import Study
     from mercer.app.switch.switching import accelerate
@@ -31,6 +32,7 @@ __all__ = [
     "bayesnet",
     "calibration",
     "callback",
+    "check",
     "cluster",
     "compose",
     "config_context",
@@ -122,6 +124,7 @@ _HOMES = {
     "Study": "mercer.app.study.result",
     "accelerate": "mercer.app.switch.switching",
     "amdahl": "mercer._base.scaling",
+    "check": "mercer.app.check.checking",
     "describe": "mercer.app.table.overview",
     "forecast": "mercer._base.forecasting",
     "run": "mercer.app.job",

@@ -32,7 +32,7 @@ _SYNONYMS = {
     "show": "report",
     "diff": "compare",
     "demo": "example",
-    "check": "verify",
+    "test": "check",
     "version": "versions",
     "help": "--help",
 }

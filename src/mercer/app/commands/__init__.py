@@ -17,6 +17,7 @@ COMMANDS = (
     "export",
     "serve",
     "watch",
+    "check",
     "accelerate",
     "migrate",
     "example",

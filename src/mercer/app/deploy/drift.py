@@ -85,7 +85,7 @@ def compare_rows(reference: Reference, frame: Any, level: float = 0.05, seed: in
     old = reference.values
     new = {name: _list_values(frame[name], kind) for name, kind in reference.kinds.items()}
     tests = [_compare_column(name, kind, old[name], new[name]) for name, kind in reference.kinds.items()]
-    corrected = _correct([test[2] for test in tests])
+    corrected = correct_by_holm([test[2] for test in tests])
     columns = [
         ColumnDrift(name, kind, p_value, size, p_value < level, text)
         for (name, kind, _, size, text), p_value in zip(tests, corrected)
@@ -98,7 +98,7 @@ def compare_rows(reference: Reference, frame: Any, level: float = 0.05, seed: in
     )
 
 
-def _correct(p_values: list[float]) -> list[float]:
+def correct_by_holm(p_values: list[float]) -> list[float]:
     """Return p values corrected by Holm's method for the number of tests."""
     order = np.argsort(p_values)
     corrected, highest = np.empty(len(p_values)), 0.0

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -21,6 +21,9 @@ from mercer.app.report.chart import capitalise, format_percent
 from mercer.app.report.section import Figure
 from mercer.app.report.sections import make_sections
 from mercer.app.study.record import Record
+
+if TYPE_CHECKING:
+    from mercer.app.check.finding import ModelCheck
 
 # Share of new rows whose true value lies in the interval that the page shows.
 _COVERAGE = 0.9
@@ -90,7 +93,7 @@ def _thin(values: list[float]) -> list[float]:
     return [float(f"{value:.4g}") for value in kept]
 
 
-__all__ = ["list_summary_figures", "render_report", "render_targets", "write_report"]
+__all__ = ["list_summary_figures", "render_check", "render_report", "render_targets", "write_report"]
 
 # Columns in the picture of those that matter, at the top of the page.
 _MOST_COLUMNS = 4
@@ -116,6 +119,11 @@ def render_targets(records: Mapping[str, Record], links: Mapping[str, str]) -> s
         for name, record in records.items()
     ]
     return _fill("targets.html", targets=targets)
+
+
+def render_check(found: "ModelCheck") -> str:
+    """Return the page about the tests of a model."""
+    return _fill("check.html", found=found)
 
 
 def _fill(name: str, **values: Any) -> str:

@@ -143,21 +143,9 @@ def _has_numbered_rows(frame: Any, key: str, roles: Roles) -> bool:
 
 
 def measure_level(frame: Any, key: str, roles: Roles) -> float:
-    """Return the intraclass correlation of the target within the values of a key; 0 where chance explains it.
-
-    With the mean squares B between and W within k keys of about m rows each, it is (B - W) / (B + (m - 1) W), and B / W
-    has an F distribution if the keys do not matter. Of classes it is the largest one of their indicators.
-
-    References
-    ----------
-    Fisher, R. A. (1925), Statistical Methods for Research Workers, chapter VII.
-    """
-    from scipy.stats import f as f_distribution
-
+    """Return how far rows with one value of a key share the level of the target; 0 where chance explains it."""
     keys = np.unique(np.asarray(spell_categories(frame[key]), dtype=str), return_inverse=True)[1]
-    sizes = np.bincount(keys)
-    n_rows, n_keys = len(keys), len(sizes)
-    if roles.target is None or n_keys < 2 or n_rows <= n_keys:
+    if roles.target is None:
         return 0.0
     targets = frame[roles.target]
     if roles.task == "classification":
@@ -166,6 +154,32 @@ def measure_level(frame: Any, key: str, roles: Roles) -> float:
     else:
         # Ranks resist single rows far outside the others.
         values = targets.rank().to_numpy(dtype=float)[None]
+    return measure_shared_level(values, keys)
+
+
+def measure_shared_level(values: np.ndarray, keys: np.ndarray) -> float:
+    """Return the intraclass correlation of values within keys; 0 where chance explains it.
+
+    With the mean squares B between and W within k keys of about m rows each, it is (B - W) / (B + (m - 1) W), and B / W
+    has an F distribution if the keys do not matter. Of several rows of values it is the largest one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, n)
+        Numbers, such as the indicators of m classes.
+    keys : ndarray of int of shape (n,)
+        The key of each row, from 0 on.
+
+    References
+    ----------
+    Fisher, R. A. (1925), Statistical Methods for Research Workers, chapter VII.
+    """
+    from scipy.stats import f as f_distribution
+
+    sizes = np.bincount(keys)
+    n_rows, n_keys = len(keys), len(sizes)
+    if n_keys < 2 or n_rows <= n_keys:
+        return 0.0
     best = 0.0
     typical = (n_rows - float((sizes**2).sum()) / n_rows) / (n_keys - 1)
     for value in values:
