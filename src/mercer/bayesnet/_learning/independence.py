@@ -1,4 +1,4 @@
-"""Mutual information in counts: trees of it (Chow and Liu, 1968; Friedman and others, 1997), and tests of independence."""
+"""Mutual information in counts: trees of it (Chow and Liu, 1968; Friedman and others, 1997), and tests on it."""
 
 from dataclasses import dataclass
 
