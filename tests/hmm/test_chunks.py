@@ -112,10 +112,11 @@ def test_a_chain_that_forgets_is_passed_once(monkeypatch):
     monkeypatch.setattr(_passes._Work, "compute", count)
     model = gaussian("diag")
     X, _ = model.sample(3000, random_state=0)
-    model.predict_proba(X)
+    # One short sequence alone would be decoded as one piece.
+    model.predict_proba(X, lengths=[3000])
     assert sorted(calls) == list(range(6))
     calls.clear()
-    model.predict(X)
+    model.predict(X, lengths=[3000])
     assert sorted(calls) == list(range(6))
 
 

@@ -20,13 +20,12 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle
 from mercer._types import Array
+from mercer.decomposition import _crossovers
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._dimension import choose_dimension
 from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_gram
 
 _EPSILON = float(np.finfo(np.float64).eps)
-# Columns: up to here all eigenvectors take less time than SciPy needs to choose and check a driver, 40 us.
-_FEW = 32
 
 
 def measure(task: Task, *, diagonal: bool) -> Any:
@@ -126,7 +125,7 @@ def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, fl
         return np.empty((0, size)), np.empty(0), total
     # Bisection for a few of many; divide-and-conquer for all is faster from about half of them.
     some = {"subset_by_index": [size - most, size - 1]} if most < size / 2 else {"driver": "evd"}
-    values, vectors = _decompose_few(matrix) if size <= _FEW else eigh(matrix, **some)
+    values, vectors = _decompose_few(matrix) if size < _crossovers.CHOSEN_DRIVER else eigh(matrix, **some)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
     sizes, rest = _choose(values[: task.limit], task, weight)
     # Of few eigenvalues the rest is known from the trace.

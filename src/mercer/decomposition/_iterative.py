@@ -19,6 +19,7 @@ from mercer._solver import Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
+from mercer.decomposition import _crossovers
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._direct import measure
 from mercer.decomposition._statistics import ScatterProduct, ScoreTriangle
@@ -32,16 +33,11 @@ _POWER_ROUNDING = 100.0 * _EPSILON
 _POWER_SHARE = 0.1
 # Rounds without squares that follow the power method where some sizes are faint.
 _POWER_ROUNDS = 20
-# Columns up to which a subspace of all of them, whose first Ritz values are exact, takes less time than iterations.
-_FEW_COLUMNS = 32
 # The least pivot of Cholesky's factor of columns of length one, the part of a column outside the span of those before
 # it: below it their inner products have lost more than the second round restores.
 _LEAST_PIVOT = 1e-5
 # Eigenvalues of S below this share of the largest have fewer than six digits right: 2e-16 / 1e-10.
 _FAINT = 1e-10
-# Numbers of a basis from which on it is factorised by inner products: 784 x 60 take 0.6 ms instead of 0.8, 500 x 30
-# the same time.
-_MANY = 2**15
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,8 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
     """
     width = min(task.n_components + task.n_oversamples, task.n_features)
     scatter = yield from _open(task, width * (task.iterations + 2))
-    if scatter.matrix is not None and task.n_features <= _FEW_COLUMNS:
+    if scatter.matrix is not None and task.n_features < _crossovers.NARROW_SUBSPACE:
+        # The first Ritz values of all directions are exact.
         width = task.n_features
     state: Any = start
     if start is None:
@@ -204,7 +201,7 @@ def _factorise(basis: Array) -> tuple[Array, Array]:
     Householder's reflections take for 5000 x 30, and are as orthonormal where no column, scaled to length one, is
     close to the span of those before it; elsewhere, and for few numbers, the reflections are used.
     """
-    lengths = np.sqrt(np.einsum("ij,ij->j", basis, basis)) if basis.size >= _MANY else np.zeros(1)
+    lengths = np.sqrt(np.einsum("ij,ij->j", basis, basis)) if basis.size >= _crossovers.CHOLESKY_BASIS else np.zeros(1)
     if not (np.isfinite(lengths).all() and lengths.all()):
         return np.linalg.qr(basis)
     Q, R = basis / lengths, np.diag(lengths)

@@ -11,12 +11,11 @@ from mercer._native.sequence import gaussian_values
 from mercer._plain import plain
 from mercer._solver.expectation_maximisation import CollapseError
 from mercer._types import Array
+from mercer.hmm import _crossovers
 from mercer.hmm._chain import count_lanes, pad_lanes
 from mercer.hmm._emission import AddedSums, find_missing
 
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
-# Up to this number of columns full covariances are worked on state by lane; beyond it products by BLAS are faster.
-_FEW_COLUMNS = 12
 # A state that takes less than this weight in all steps has no moments of its own: it keeps its parameters.
 _LIGHT = 1e-10
 _CURE = "Raise covars_prior, lower n_components, or use covariance_type='diag'."
@@ -126,7 +125,7 @@ class GaussianEmission:
         missing = find_missing(X, self.subject)
         X = np.ascontiguousarray(X, dtype=np.float64)
         # With missing entries, or many columns, products by state are faster than lanes.
-        if self.is_square and (missing is not None or X.shape[1] > _FEW_COLUMNS):
+        if self.is_square and (missing is not None or X.shape[1] >= _crossovers.STATE_PRODUCTS):
             self._score_by_state(X, missing, out)
             return
         means, factors, offsets = self.tables
@@ -154,7 +153,7 @@ class GaussianEmission:
     def sums(self, X: Array, shares: Array) -> GaussianSums:
         missing = find_missing(X, self.subject)
         X = np.ascontiguousarray(X, dtype=np.float64)
-        if self.is_square and (missing is not None or X.shape[1] > _FEW_COLUMNS):
+        if self.is_square and (missing is not None or X.shape[1] >= _crossovers.STATE_PRODUCTS):
             return self._sum_by_state(X, missing, shares)
         k, d = self.means.shape
         means = self.tables[0]

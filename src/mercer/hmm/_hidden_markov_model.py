@@ -58,8 +58,6 @@ from mercer.hmm._training import ChainParameters, ChainTraining, CountedStates, 
 
 ROWS_ARE_ORDERED = "the rows of a sequence are steps in time: their order is part of the data"
 _ONE_START = np.zeros(1, dtype=np.intp)
-# Most steps that skip the opening of a source, which takes longer than to decode them.
-_FEW_STEPS = 2048
 # The share of batch t is t to minus this power: above one half, so that noise averages out, and below one, so that the
 # first parameters are forgotten (Cappe and Moulines, 2009).
 _FORGETTING = 0.6
@@ -530,7 +528,7 @@ class HiddenMarkovModel(DensityMixin, LimitedEstimator):
         if second is None and lengths is None and groups is None:
             rows = few_rows(self, X)
             # A few rows of one sequence are read without opening a source, which would cost more than the pass.
-            if rows is not None and len(rows) <= _FEW_STEPS and "categories_" not in vars(self):
+            if rows is not None and "categories_" not in vars(self):
                 n = len(rows)
                 check_columns(type(self).__name__, chain.emission, rows.shape[1])
                 plan = Plan(np.array([n]), None, [Piece(0, n, _ONE_START, 0, n, slice(0, 1))], [])

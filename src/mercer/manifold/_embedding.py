@@ -23,6 +23,7 @@ from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import check_dropped
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
+from mercer.manifold import _crossovers
 
 # Entries of a matrix that SuperLU orders in some 40 ms: shorter than Ctrl-C may wait.
 _SOON_ORDERED = 200_000
@@ -34,10 +35,6 @@ _PIVOT = 0.01
 _DENSE_ROWS = 1500
 # Share of entries from which that pays: at a twentieth SuperLU fills 0.6 of the triangle of 1000 rows, in 96 ms.
 _DENSE_SHARE = 0.05
-# Up to this size a dense decomposition takes some 3 ms, less than an iterative one with a sparse factorisation.
-SMALL = 300
-# The same for the largest eigenvalues, which an iteration finds without a factorisation.
-_SMALL_PRODUCTS = 150
 # The share of stored entries from which on products are tried before a factorisation, whose factors would be full: for
 # graphs of 1000 to 2000 rows with a seventh of all edges they take a tenth of its time.
 _FULL = 0.03
@@ -207,7 +204,7 @@ def largest_eigenvectors(matrix: Array, k: int, *, solver: str = "auto", tol: fl
     n = len(matrix)
     k = min(k, n)
     # For small matrices, or many vectors, a dense decomposition is faster than iterations.
-    if solver == "dense" or k >= n or (solver == "auto" and (n <= _SMALL_PRODUCTS or k > 10)):
+    if solver == "dense" or k >= n or (solver == "auto" and (n < _crossovers.PRODUCTS or k > 10)):
         values, vectors = find_eigenpairs(matrix, n - k)
     else:
         values, vectors = eigsh(matrix, k, which="LA", tol=tol, maxiter=max_iter, v0=_start(n))
@@ -234,7 +231,7 @@ def smallest_eigenvectors(
     """
     n = matrix.shape[0]
     k = min(k, n)
-    if solver == "dense" or k >= n - 1 or (solver == "auto" and (n <= SMALL or k > 10)):
+    if solver == "dense" or k >= n - 1 or (solver == "auto" and (n < _crossovers.SPARSE_FACTORS or k > 10)):
         dense = matrix.toarray() if is_sparse_matrix(matrix) else matrix
         values, vectors = find_eigenpairs(dense, last=k - 1)
     else:

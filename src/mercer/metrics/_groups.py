@@ -88,10 +88,6 @@ class PairCounts:
         return float(self.of_classes.sum())
 
 
-# A table of all pairs is faster than sorting them, and may have at most this many cells for each row.
-_CELLS_PER_ROW = 8
-
-
 def count_pairs(subject: str, labels_true: Any, labels_pred: Any) -> PairCounts:
     """Count the rows with each pair of labels."""
     true, pred = (
@@ -100,12 +96,7 @@ def count_pairs(subject: str, labels_true: Any, labels_pred: Any) -> PairCounts:
     # The pair (i, j) has the number i * n_clusters + j.
     n_classes, n_clusters = int(true.max()) + 1, int(pred.max()) + 1
     numbers = true.astype(np.int64) * n_clusters + pred
-    if n_classes * n_clusters <= _CELLS_PER_ROW * len(true):
-        cells = np.bincount(numbers)
-        found = np.flatnonzero(cells)
-        counts = cells[found]
-    else:
-        found, counts = np.unique(numbers, return_counts=True)
+    found, counts = np.unique(numbers, return_counts=True)
     return tabulate_pairs(found // n_clusters, found % n_clusters, counts, (n_classes, n_clusters))
 
 

@@ -10,11 +10,10 @@ from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, n_features_of
 from mercer._types import Array
 from mercer.errors import DataError
+from mercer.mixture import _crossovers
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments, natural
 from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 
-# Most features of a row; with more, a matrix product for each component is as fast and needs no features.
-_MOST_FEATURES = 4096
 # Scores from features about the mean of all rows lose digits as (spread of the rows / spread of a component)^2: at this
 # limit they keep ten digits after the point.
 _WIDEST = 1e6
@@ -75,8 +74,8 @@ class GaussianModel:
 
     @property
     def is_wide(self) -> bool:
-        """Whether rows would have more than _MOST_FEATURES features."""
-        return n_features_of(self.form, len(self.centre)) > _MOST_FEATURES
+        """Whether rows would have too many features."""
+        return n_features_of(self.form, len(self.centre)) >= _crossovers.COMPONENT_PRODUCTS
 
     def is_apart(self, components: GaussianComponents) -> bool:
         """Return whether sums are taken about the components' own means, not about that of all rows."""

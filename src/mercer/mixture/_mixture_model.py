@@ -26,8 +26,6 @@ from mercer.errors import DataError, ParameterError
 DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
 # Stands for a seed that was not given: then the mixture's own is used.
 OWN_SEED: Any = type("OwnSeed", (), {"__repr__": lambda self: "the mixture's own"})()
-# Up to this number of rows, opening a source and its threads costs more than the scores.
-_FEW_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,7 @@ class MixtureModel(DensityMixin, LimitedEstimator):
         raise NotImplementedError  # each mixture defines its own
 
     def _values(self, X: Any, what: str) -> Array:
-        if (rows := few_rows(self, X)) is not None and rows.shape[0] <= _FEW_ROWS and hasattr(self, "weights_"):
+        if (rows := few_rows(self, X)) is not None and hasattr(self, "weights_"):
             return _RowValues(self._density(), what, self.n_components).of(DenseBlock(rows, 0))
         check_is_fitted(self)
         source = self._rows(X)

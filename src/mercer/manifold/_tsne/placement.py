@@ -14,7 +14,7 @@ from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import DataError, ModelFileError, UnsupportedError
-from mercer.manifold._embedding import SMALL
+from mercer.manifold import _crossovers
 from mercer.manifold._tsne.affinities import match_perplexity
 from mercer.manifold._tsne.cell_tree import LEAF, make_tree
 
@@ -83,7 +83,7 @@ def find_smooth_columns(joint: Any, d: int, tol: float, most: int | None = None)
     normal = table * scale[:, None] * scale[None, :]
     kept = min(d, n - 2)
     places = np.zeros((n, d))
-    if is_sparse_matrix(normal) or n > SMALL:
+    if is_sparse_matrix(normal) or n >= _crossovers.SPARSE_FACTORS:
         start = np.random.default_rng(0).uniform(-1.0, 1.0, n)
         values, vectors = eigsh(normal, kept + 1, which="LA", v0=start, tol=tol, maxiter=most)
     else:

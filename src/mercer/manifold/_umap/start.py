@@ -10,7 +10,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer._types import Array
 from mercer.decomposition import PCA
-from mercer.manifold._embedding import SMALL
+from mercer.manifold import _crossovers
 from mercer.manifold._tsne.placement import check_first_map, find_smooth_columns
 
 # The range of each axis of the first map, as in umap-learn.
@@ -98,7 +98,7 @@ def _map_part(graph: csr_array, d: int, random: np.random.Generator) -> Array:
     if n < d + 3:
         return random.uniform(-1.0, 1.0, (n, d))
     try:
-        return find_smooth_columns(graph.toarray() if n <= SMALL else graph, d, _CLOSE, _RESTARTS)
+        return find_smooth_columns(graph.toarray() if n < _crossovers.SPARSE_FACTORS else graph, d, _CLOSE, _RESTARTS)
     except ArpackNoConvergence:
         return _smooth_draws(graph, d, random)
 
