@@ -19,8 +19,8 @@ _TORN = 1.1
 # Rows and columns from which keys are found.
 _SAMPLE = 5000
 _MOST_COLUMNS = 40
-# A time has at least this many values.
-_FEWEST_TIMES = 20
+# A time has at least this many values: with fewer there are too few later ones to test on.
+_FEWEST_TIMES = 10
 # Share of the rows that must not be earlier than the row before, or not later.
 _ORDERED = 0.98
 # Largest standard deviation of the steps of a time that is a number, over their mean.
