@@ -259,9 +259,9 @@ def _shift(density: Any, moves: list[tuple[_Direction, Any]], x: np.ndarray) -> 
 def _numerical_scores(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
     """Return the derivatives of the log-densities of observations by the parameters, by central differences."""
     columns = []
-    for one in _list_directions(density, names, x):
-        h = _STEP * one.size
-        columns.append((_shift(density, [(one, h)], x) - _shift(density, [(one, -h)], x)) / (2 * h))
+    for direction in _list_directions(density, names, x):
+        h = _STEP * direction.size
+        columns.append((_shift(density, [(direction, h)], x) - _shift(density, [(direction, -h)], x)) / (2 * h))
     return np.stack(columns, axis=-1)
 
 

@@ -107,14 +107,14 @@ def draws(compute: Any) -> Any:
     """
     function = getattr(compute, "__func__", compute)
     taken = inspect.signature(function).parameters
-    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
+    takes_any = any(argument.kind is inspect.Parameter.VAR_KEYWORD for argument in taken.values())
 
     def compute_and_draw(cls: type[Display], *args: Any, ax: Any = None, **kwargs: Any) -> Display:
         own = {name: value for name, value in kwargs.items() if takes_any or name in taken}
         display = cls(*args, **own) if function.__name__ == "__init__" else function(cls, *args, **own)
         return display.plot(ax=ax, **{name: value for name, value in kwargs.items() if name not in own})
 
-    own = [one for one in taken.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [argument for argument in taken.values() if argument.kind is not inspect.Parameter.VAR_KEYWORD]
     axes = inspect.Parameter("ax", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
     rest = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation=Any)
     compute_and_draw.__signature__ = inspect.Signature([*own, axes, rest])  # type: ignore[attr-defined]

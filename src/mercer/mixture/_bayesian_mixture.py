@@ -205,7 +205,7 @@ class BayesianGaussianMixture(FittedComponents):
     def _components(self) -> VariationalComponents:
         parts = super()._components()
         known = self.weight_concentration_
-        concentration = np.stack([_widen(one) for one in known]) if isinstance(known, tuple) else _widen(known)
+        concentration = np.stack([_widen(prior) for prior in known]) if isinstance(known, tuple) else _widen(known)
         prior = VariationalPrior(
             isinstance(known, tuple),
             float(self.weight_concentration_prior_),

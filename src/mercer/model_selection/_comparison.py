@@ -132,7 +132,7 @@ def mcnemar_test(y: Any, first: Any, second: Any) -> McNemar:
     >>> mcnemar_test([0] * 10, [0] * 9 + [1], [1] * 8 + [0, 0])
     McNemar(only_first=8, only_second=1, p_value=0.0390625)
     """
-    y, first, second = (np.asarray(one) for one in (y, first, second))
+    y, first, second = (np.asarray(values) for values in (y, first, second))
     check_consistent_length(y, first, second)
     right, other = first == y, second == y
     ahead, behind = int((right & ~other).sum()), int((other & ~right).sum())
@@ -184,7 +184,7 @@ def compare_scores(
     >>> found.sentence
     'first is better than second by more than 0.01 with probability 100.0%.'
     """
-    scores = np.stack([read_numbers("compare_scores", "scores", one) for one in (first, second)])
+    scores = np.stack([read_numbers("compare_scores", "scores", given) for given in (first, second)])
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise DataError(f"compare_scores: two lists of at least 2 scores are needed; got shape {scores.shape}.")
     if not rope >= 0:

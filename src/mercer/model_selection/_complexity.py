@@ -66,7 +66,7 @@ def _count_mixture(model: Any) -> int | None:
 def _count_trees(model: Any) -> int | None:
     if hasattr(model, "estimators_") and hasattr(model, "n_features_in_"):
         counts = [_count_trees(member) for member in np.ravel(np.asarray(model.estimators_, dtype=object))]
-        return None if None in counts else sum(one for one in counts if one is not None)
+        return None if None in counts else sum(count for count in counts if count is not None)
     if not hasattr(model, "tree_") or not hasattr(model, "get_n_leaves"):
         return None
     leaves = int(model.get_n_leaves())

@@ -182,8 +182,8 @@ def complexity_curve(
         return fit_settings(estimator, settings, rows, *splits[split], train_score=True)
 
     run_numbered(score, len(splits), n_threads(n_jobs), results.append)
-    train = np.array([[verdict.train for verdict in verdicts] for verdicts in results]).T
-    test = np.array([[verdict.test for verdict in verdicts] for verdicts in results]).T
+    train = np.array([[fit.train for fit in scored] for scored in results]).T
+    test = np.array([[fit.test for fit in scored] for scored in results]).T
     return ScoreCurve(name.split("__")[-1], np.asarray(list(values)), train, test)
 
 
@@ -222,5 +222,5 @@ def score_sizes(
         return fit_settings(estimator, [setting or {}], rows, train, splits[split][1], train_score=True)[0]
 
     run_numbered(score, len(sizes) * len(splits), threads, results.append)
-    table = np.array([(verdict.train, verdict.test) for verdict in results]).reshape(len(sizes), len(splits), 2)
+    table = np.array([(scored.train, scored.test) for scored in results]).reshape(len(sizes), len(splits), 2)
     return table[..., 0], table[..., 1]

@@ -58,16 +58,16 @@ def halve_settings(
     reached = np.zeros((len(splits), len(settings)))
     scores = np.full((len(splits), len(settings)), -np.inf)
     for size in list_sizes(min(len(order) for order in orders)):
-        verdicts: list[Any] = []
+        results: list[Any] = []
 
         def score(fold: int, size: int = size) -> list[float]:
             tried = [settings[place] for place in alive[fold]]
             rows = np.sort(orders[fold][:size])
             found = fit_settings(contender.estimator, tried, plan.rows, rows, judged[fold], deadline=deadline)
-            return [verdict.test for verdict in found]
+            return [scored.test for scored in found]
 
-        run_numbered(score, len(splits), threads, verdicts.append)
-        for fold, values in enumerate(verdicts):
+        run_numbered(score, len(splits), threads, results.append)
+        for fold, values in enumerate(results):
             scores[fold, alive[fold]] = values
             reached[fold, alive[fold]] += 1
             n_left = max(n_kept, -(-len(values) // FACTOR))

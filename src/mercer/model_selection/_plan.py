@@ -112,27 +112,27 @@ class Plan:
         # Inner fits of all outer splits form one list, so that threads stay busy across splits.
         tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
         n_steps = len(tasks) + len(self.outer)
-        verdicts: list[Any] = []
+        results: list[Any] = []
 
-        def receive(verdict: Any) -> None:
-            verdicts.append(verdict)
+        def receive(scored: Any) -> None:
+            results.append(scored)
             if watch is not None:
-                watch(len(verdicts), n_steps)
+                watch(len(results), n_steps)
 
         def score_inside(task: int) -> Any:
             ask = self._ask if remember else None
             return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1], ask=ask, deadline=deadline)
 
         run_numbered(score_inside, len(tasks), threads, receive)
-        inner = np.array([[scored.test for scored in verdict] for verdict in verdicts], dtype=float)
+        inner = np.array([[fit.test for fit in scored] for scored in results], dtype=float)
         # Tasks are ordered by outer split, then by inner split; the result is (outer, setting, inner).
         inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
-        seconds = sum(setting_verdict.seconds for verdict in verdicts for setting_verdict in verdict)
+        seconds = sum(fit.seconds for scored in results for fit in scored)
         # The setting with the best mean over its inner splits, chosen by each outer split for itself.
         chosen = inner.mean(axis=2).argmax(axis=1)
 
         def score_outside(fold: int) -> Any:
-            verdict = fit_settings(
+            scored = fit_settings(
                 contender.estimator,
                 [settings[chosen[fold]]],
                 self.rows,
@@ -143,12 +143,12 @@ class Plan:
             )[0]
             unseen = take_rows(self.rows.X, self.outer[fold][1])
             # Only the first repeat predicts: each row then has one prediction by a model that has not seen it.
-            predictions = respond(verdict.model, unseen, self.classes) if fold < self.folds else None
-            return verdict, predictions
+            predictions = respond(scored.model, unseen, self.classes) if fold < self.folds else None
+            return scored, predictions
 
-        n_inside = len(verdicts)
+        n_inside = len(results)
         run_numbered(score_outside, len(self.outer), threads, receive)
-        outside = verdicts[n_inside:]
+        outside = results[n_inside:]
         return Trial(
             contender.name,
             contender.rank,
@@ -160,19 +160,19 @@ class Plan:
             self._gather_predictions([predictions for _, predictions in outside[: self.folds]]),
             seconds + sum(scored.seconds for scored, _ in outside),
             [scored.model for scored, _ in outside] if keep else [],
-            self._gather_inner(tasks, verdicts[:n_inside], chosen) if remember else None,
+            self._gather_inner(tasks, results[:n_inside], chosen) if remember else None,
         )
 
     def _ask(self, model: Any, X: Any) -> np.ndarray:
         """Return the predictions of some rows in single precision: they are as many as rows times outer splits."""
         return respond(model, X, self.classes).astype(np.float32)
 
-    def _gather_inner(self, tasks: list[tuple[int, Split]], verdicts: list[Any], chosen: np.ndarray) -> np.ndarray:
+    def _gather_inner(self, tasks: list[tuple[int, Split]], results: list[Any], chosen: np.ndarray) -> np.ndarray:
         """Return the predictions of the inner models with the chosen settings, one table for each outer split."""
-        shape = verdicts[0][0].answers.shape[1:]
+        shape = results[0][0].answers.shape[1:]
         whole = np.full((len(self.outer), len(self.rows.y), *shape), np.nan, dtype=np.float32)
-        for (fold, (_, test)), verdict in zip(tasks, verdicts):
-            whole[fold][test] = verdict[chosen[fold]].answers
+        for (fold, (_, test)), scored in zip(tasks, results):
+            whole[fold][test] = scored[chosen[fold]].answers
         return whole
 
     def _gather_predictions(self, parts: list[np.ndarray]) -> np.ndarray:

@@ -153,8 +153,8 @@ class _Judge:
 
         def score(split: int) -> list[float]:
             # One task fits all settings to a split, so that the first steps of a pipeline are fitted once per split.
-            verdicts = fit_settings(self.estimator, settings, self.rows, *self.splits[split])
-            return [verdict.test for verdict in verdicts]
+            results = fit_settings(self.estimator, settings, self.rows, *self.splits[split])
+            return [scored.test for scored in results]
 
         run_numbered(score, len(self.splits), self.threads, scores.append)
         return np.array(scores).T

@@ -51,7 +51,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ScoredFit:
     """The scores of one setting on one split, and the seconds that fitting and scoring took.
 
     `model` and `answers`, what it says about the test rows, are there if they were asked for.
@@ -92,7 +92,7 @@ def fit_settings(
     keep: bool = False,
     ask: Callable[[Any, Any], Any] | None = None,
     deadline: float | None = None,
-) -> list[Verdict]:
+) -> list[ScoredFit]:
     """Fit every setting to `train` and score it on `test`; ``ask(model, X)`` gives what is kept of its answers.
 
     If the settings change only the last step of a pipeline, the steps before it are fitted once, to the training rows.
@@ -110,7 +110,7 @@ def fit_settings(
     if shared:
         first, template = clone(estimator[:-1]), estimator.steps[-1][1]
         X, unseen = first.fit_transform(X, y), first.transform(unseen)
-    verdicts = []
+    results = []
     for setting in settings:
         check_deadline(deadline)
         # The shared steps are not counted: their time does not depend on the setting.
@@ -119,15 +119,15 @@ def fit_settings(
             **({name.removeprefix(f"{last}__"): value for name, value in setting.items()} if shared else setting)
         )
         model.fit(X, y, **fit_weights(model, weight))
-        verdict = Verdict(
+        scored = ScoredFit(
             rows.score(model, unseen, test),
             rows.score(model, X, train) if train_score else None,
             time.perf_counter() - began,
             (Pipeline([*first.steps, (last, model)]) if first is not None else model) if keep else None,
             None if ask is None else ask(model, unseen),
         )
-        verdicts.append(verdict)
-    return verdicts
+        results.append(scored)
+    return results
 
 
 def fit_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:

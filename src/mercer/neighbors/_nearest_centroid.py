@@ -264,14 +264,14 @@ class NearestCentroid(JointScores, ClassModel):
     @property
     def direction_(self) -> Array:
         """The unit normal of the plane between two classes, on the side of the second."""
-        return self._plane()[0]
+        return self._find_boundary()[0]
 
     @property
     def threshold_(self) -> float:
         """The value of ``direction_ . x`` above which a row belongs to the second class."""
-        return self._plane()[1]
+        return self._find_boundary()[1]
 
-    def _plane(self) -> tuple[Array, float]:
+    def _find_boundary(self) -> tuple[Array, float]:
         check_is_fitted(self)
         name = type(self).__name__
         if len(self.classes_) != 2 or self.metric != "euclidean":

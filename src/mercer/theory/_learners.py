@@ -18,7 +18,7 @@ _MOST_POINTS = 12
 
 def list_realised(subject: str, rows: Array, model_class: Any) -> Array:
     """List the labellings of points that a learner reproduces, or that some of a list of functions give."""
-    if isinstance(model_class, Sequence) and len(model_class) and all(callable(one) for one in model_class):
+    if isinstance(model_class, Sequence) and len(model_class) and all(callable(member) for member in model_class):
         return np.stack([_sign(subject, np.asarray(function(rows))) for function in model_class])
     if not (hasattr(model_class, "fit") and is_classifier(model_class)):
         raise DataTypeError(

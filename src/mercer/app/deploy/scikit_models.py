@@ -267,7 +267,7 @@ def make_boosting_steps(formula: Formula) -> tuple[list[tuple[str, Any]], Any]:
     longest = max(map(len, leaves))
     # The encoder learns the leaves of every tree: shorter lists repeat their last leaf.
     embedding.one_hot_encoder_.fit(
-        np.column_stack([np.append(one, [one[-1]] * (longest - len(one))) for one in leaves])
+        np.column_stack([np.append(places, [places[-1]] * (longest - len(places))) for places in leaves])
     )
     coefficients = np.concatenate([np.array(tree.value)[one] for tree, one in zip(formula.trees, leaves)]).T
     labels = np.resize(classes, 2 * len(classes))

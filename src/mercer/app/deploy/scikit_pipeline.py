@@ -127,12 +127,12 @@ def _compare(pipeline: Pipeline, model: Any, formula: Formula, frame: Any, given
 
 def _find_reason(formula: Formula) -> str:
     """Return why a pipeline may differ from the model, as a sentence; empty if the reason is not known."""
-    if any(isinstance(one.body, Machines) and one.body.n_classes > 2 for one in list_single(formula)):
+    if any(isinstance(single.body, Machines) and single.body.n_classes > 2 for single in list_single(formula)):
         return (
             " Where the votes of support vector machines disagree with their probabilities, mercer exchanges the "
             "probabilities of two classes, which scikit-learn's classes cannot."
         )
-    if any(one.trees for one in list_single(formula)):
+    if any(single.trees for single in list_single(formula)):
         return " Trees of scikit-learn compare numbers in single precision."
     return ""
 
@@ -183,7 +183,7 @@ def add_calibration(model: Any, last: Any) -> Any:
     calibrated = TheirCalibration(last, method=inside.method, cv=inside.cv, ensemble=False)
     calibrated.classes_ = inside.classes_
     make = PART_MAKERS["sklearn.calibration.CalibratedClassifierCV.calibrated_classifiers_"]()
-    calibrators = [_convert_calibrator(one, given.method) for one in given.calibrators]
+    calibrators = [_convert_calibrator(calibrator, given.method) for calibrator in given.calibrators]
     calibrated.calibrated_classifiers_ = [make(last, calibrators, classes=given.classes, method=given.method)]
     return calibrated
 

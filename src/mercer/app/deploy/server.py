@@ -86,7 +86,7 @@ def _find_length(method: str, values: dict[bytes, list[bytes]]) -> int:
             HTTPStatus.LENGTH_REQUIRED, "send the body with Content-Length, without a transfer coding"
         )
     lengths = values.get(b"content-length", [])
-    if len(lengths) > 1 or not all(_LENGTH.fullmatch(one) for one in lengths):
+    if len(lengths) > 1 or not all(_LENGTH.fullmatch(length) for length in lengths):
         raise _WrongHeadError(HTTPStatus.BAD_REQUEST, "Content-Length must be one whole number")
     length = int(lengths[0]) if lengths else 0
     if method == "POST" and not lengths:

@@ -49,7 +49,7 @@ def draw_candidates(offered: Sequence[Candidate], metric: str) -> str:
     values = [
         value for candidate in judged for value in (candidate.score, candidate.low, candidate.high) if value is not None
     ]
-    alt = f"{metric}: " + ", ".join(f"{one.name} {format_number(one.score)}" for one in judged)
+    alt = f"{metric}: " + ", ".join(f"{candidate.name} {format_number(candidate.score)}" for candidate in judged)
     chart = Chart(
         alt,
         find_span(values, 0.06),

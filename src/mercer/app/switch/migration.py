@@ -117,7 +117,9 @@ def _edit_plain(tree: ast.AST, imports: list[tuple[ast.alias, _Edit]], found: Mi
     for words in longest:
         module = next(i for i in range(len(words) - 1, 0, -1) if _find_module(".".join(words[:i])) is not None)
         _note_use(found, ".".join(words[:module]), words[module])
-    uses = [_Edit(one.lineno, one.col_offset, one.lineno, one.col_offset + len("sklearn"), "mercer") for one in names]
+    uses = [
+        _Edit(node.lineno, node.col_offset, node.lineno, node.col_offset + len("sklearn"), "mercer") for node in names
+    ]
     return [*(place for _, place in imports), *uses]
 
 

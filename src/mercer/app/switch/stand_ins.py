@@ -142,7 +142,8 @@ def _list_words(body: dict[str, Any]) -> set[str]:
     for value in body.values():
         functions = (getattr(value, part, None) for part in ("__code__", "__func__", "fget", "__wrapped__"))
         queue += [
-            getattr(one, "__code__", one) for one in (inspect.unwrap(value) if callable(value) else value, *functions)
+            getattr(function, "__code__", function)
+            for function in (inspect.unwrap(value) if callable(value) else value, *functions)
         ]
     while queue:
         code = queue.pop()
@@ -177,7 +178,7 @@ def make_stand_in(pair: Pair, home: str) -> Any:
     }
     # Not from scikit-learn's class itself: an abstract class asks those that derive from it which objects are its own.
     # scikit-learn's code would then take mercer's objects for its own, and read private attributes.
-    bases = tuple(one for one in theirs.__mro__[1:-1] if type(one) is type)
+    bases = tuple(base for base in theirs.__mro__[1:-1] if type(base) is type)
     return StandIn(pair.name, bases, body)
 
 
@@ -220,7 +221,7 @@ def _binds(function: Any, args: Any, kwargs: Any) -> bool:
 
 def _holds_theirs(things: Iterable[Any]) -> bool:
     """Return whether an argument is a model of scikit-learn's, which mercer's functions may not read."""
-    return any(isinstance(one, BaseEstimator) and type(one).__module__.startswith("sklearn.") for one in things)
+    return any(isinstance(thing, BaseEstimator) and type(thing).__module__.startswith("sklearn.") for thing in things)
 
 
 def reduce_by_name(model: Any, protocol: Any, stand_in: Any, theirs: type) -> Any:

@@ -90,8 +90,8 @@ def list_differences(name: str) -> list[str]:
     found: dict[str, None] = {}
     for pattern, reason in DIFFERENCES.items():
         words = set(_SUBJECTS.get(pattern.partition("::")[0].removeprefix("test_"), "").split())
-        subjects = words | {one for home, names in REPLACED.items() if home.split(".")[0] in words for one in names}
-        named = {one for one in subjects if re.search(rf"\b{one}\b", f"{pattern} {reason}")}
+        subjects = words | {name for home, names in REPLACED.items() if home.split(".")[0] in words for name in names}
+        named = {name for name in subjects if re.search(rf"\b{name}\b", f"{pattern} {reason}")}
         if own in (named or subjects) and (own in words or own in named or family in words) and "private" not in reason:
             found[reason.rstrip(".")] = None
     return list(found)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer._base.scikit_learn import callbacks_of
-from mercer.model_selection._searching.records import Verdict
+from mercer.model_selection._searching.records import FitScores
 from mercer.model_selection._searching.rows import Part, SplitRows, pick_parameters
 from mercer.model_selection._searching.scores import Scores, Scoring
 
@@ -82,8 +82,8 @@ class Judge:
         first = {name: value for name, value in setting.items() if not name.startswith(begin)}
         return first, {name[len(begin) :]: value for name, value in setting.items() if name.startswith(begin)}
 
-    def evaluate(self, setting: Setting, split: int, model: Any = None) -> tuple[Verdict, Any]:
-        """Fit and score a setting; return the verdict and the fitted model, None where the fit failed.
+    def evaluate(self, setting: Setting, split: int, model: Any = None) -> tuple[FitScores, Any]:
+        """Fit and score a setting; return the scores and the fitted model, None where the fit failed.
 
         A given `model` is that of another setting of the same chain, with all parameters set: its fit goes on.
         """
@@ -94,7 +94,7 @@ class Judge:
             if self.scoring.error_score == "raise":
                 raise
             failed = self.scoring.error_score
-            return Verdict(failed, failed, time.perf_counter() - begun, 0.0, format_exc()), None
+            return FitScores(failed, failed, time.perf_counter() - begun, 0.0, format_exc()), None
         fitted = time.perf_counter()
         asked: Any = model
         if first is not None and not self.scoring.by_name:
@@ -103,7 +103,7 @@ class Judge:
         test = self._score(asked, part.unseen, part.truth, self.rows.splits[split][1])
         ended = time.perf_counter()
         train = self._score(asked, part.X, part.y, self.rows.splits[split][0]) if self.train_scores else None
-        return Verdict(test, train, fitted - begun, ended - fitted), model
+        return FitScores(test, train, fitted - begun, ended - fitted), model
 
     def fit(self, setting: Setting, split: int, model: Any = None) -> tuple[Any, Part, Pipeline | None]:
         """Return the fitted model, the rows as it takes them, and the shared first steps of the pipeline."""

@@ -15,7 +15,7 @@ from mercer._types import Array
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FitScores:
     """How one setting did on one split; ``error`` is the traceback of a fit that failed, or None."""
 
     test: Any
@@ -149,7 +149,7 @@ def _make_column(values: dict[int, Any], length: int) -> Any:
 
 
 class Log:
-    """Collects verdicts; its states share the arrays, to which rows are only ever added.
+    """Collects scores of fits; its states share the arrays, to which rows are only ever added.
 
     Parameters
     ----------
@@ -219,31 +219,31 @@ class Log:
             else:
                 self._tables[name][: len(values), : self.count] = values[:, : self.count]
 
-    def add(self, number: int, verdicts: Sequence[Verdict]) -> Trials:
+    def add(self, number: int, fits: Sequence[FitScores]) -> Trials:
         """Record how a setting did on all splits, and return the state with it."""
-        self._learn_names(verdicts)
+        self._learn_names(fits)
         place = self.count
         self._tables["order"][place] = number
-        for split, verdict in enumerate(verdicts):
-            self._tables["seconds"][:, place, split] = verdict.fit_seconds, verdict.score_seconds
-            self._tables["tests"][:, place, split] = self._spread(verdict.test)
+        for split, fit in enumerate(fits):
+            self._tables["seconds"][:, place, split] = fit.fit_seconds, fit.score_seconds
+            self._tables["tests"][:, place, split] = self._spread(fit.test)
             if self.with_trains:
-                self._tables["trains"][:, place, split] = self._spread(verdict.train)
-            self.errors.append(verdict.error)
+                self._tables["trains"][:, place, split] = self._spread(fit.train)
+            self.errors.append(fit.error)
         self.count += 1
         mean = float(self._tables["tests"][0, place].mean())
         if mean > self.best:
             self.best = mean
         return self.state()
 
-    def _learn_names(self, verdicts: Sequence[Verdict]) -> None:
+    def _learn_names(self, fits: Sequence[FitScores]) -> None:
         """Take the names of the scores from the first fit that did not fail."""
         if self._names:
             return
-        for verdict in verdicts:
-            if verdict.error is None:
-                self.is_named = isinstance(verdict.test, dict)
-                self._names = tuple(verdict.test) if self.is_named else ("score",)
+        for fit in fits:
+            if fit.error is None:
+                self.is_named = isinstance(fit.test, dict)
+                self._names = tuple(fit.test) if self.is_named else ("score",)
                 if len(self._names) > 1:
                     tests, trains = self._tables["tests"], self._tables["trains"]
                     # Settings that failed before have the error score under every name.

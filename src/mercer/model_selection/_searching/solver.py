@@ -17,7 +17,7 @@ from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 from mercer.model_selection._searching.judge import Judge, Setting, key_of
-from mercer.model_selection._searching.records import Log, Trials, Verdict
+from mercer.model_selection._searching.records import FitScores, Log, Trials
 
 # A fit with early_stopping="auto" stops early if it has more rows.
 _EARLY_ROWS = 10_000
@@ -185,29 +185,29 @@ class Search:
             run = partial(self._run_batch, current, batch, models, 1 if pace.alone else self.threads)
             found = yield Dense(run, heavy=True)
             pace.learn(time.perf_counter() - begun, len(batch))
-            for (chain, place), verdicts in zip(batch, found, strict=True):
-                state = log.add(first + chain.members[place], verdicts)
+            for (chain, place), fits in zip(batch, found, strict=True):
+                state = log.add(first + chain.members[place], fits)
                 yield Step(log.best, state, NO_BOUND)
             done += len(batch)
         _report_failures(log.errors, self.error_score)
 
     def _run_batch(
         self, current: Round, batch: list[tuple[Chain, int]], models: dict[tuple[Chain, int], Any], threads: int
-    ) -> list[list[Verdict]]:
-        """Return the verdicts of each setting of a batch on every split."""
+    ) -> list[list[FitScores]]:
+        """Return the scores of each setting of a batch on every split."""
         # What goes on from each other is done in one piece: a part of a chain on one split.
         strands: dict[tuple[Chain, int], list[int]] = {}
         for number, (chain, _) in enumerate(batch):
             for split in range(self.n_splits):
                 strands.setdefault((chain, split), []).append(number)
         keys = list(strands)
-        verdicts: list[list[Any]] = [[None] * self.n_splits for _ in batch]
+        fits: list[list[Any]] = [[None] * self.n_splits for _ in batch]
 
         def run_strand(place: int) -> None:
             chain, split = keys[place]
             model = models.pop((chain, split), None)
             for number in strands[keys[place]]:
-                verdicts[number][split], model = _evaluate(current, chain, batch[number][1], split, model)
+                fits[number][split], model = _evaluate(current, chain, batch[number][1], split, model)
             if chain.parameter is not None and batch[strands[keys[place]][-1]][1] + 1 < len(chain.members):
                 models[chain, split] = model
 
@@ -217,11 +217,11 @@ class Search:
                 run_strand(place)
         else:
             run_numbered(run_strand, len(keys), min(threads, len(keys)))
-        return verdicts
+        return fits
 
 
-def _evaluate(current: Round, chain: Chain, place: int, split: int, model: Any) -> tuple[Verdict, Any]:
-    """Return the verdict of a member of a chain on a split, and the model from which the next one goes on."""
+def _evaluate(current: Round, chain: Chain, place: int, split: int, model: Any) -> tuple[FitScores, Any]:
+    """Return the scores of a member of a chain on a split, and the model from which the next one goes on."""
     judge, setting = current.judge, current.settings[chain.members[place]]
     if chain.parameter is None:
         return judge.evaluate(setting, split)[0], None

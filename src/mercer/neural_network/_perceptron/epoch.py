@@ -21,7 +21,7 @@ from mercer.neural_network._perceptron.state import PerceptronState
 
 
 @dataclass(eq=False)
-class Workshop:
+class SharedPasses:
     """What epochs over rows in memory share: passes with their arrays and threads, made once and closed at the end."""
 
     plan: Plan
@@ -50,15 +50,15 @@ class Workshop:
 class Epoch:
     """A request: visit every row once, in batches; the answer is the next state and the mean objective met."""
 
-    workshop: Workshop
+    shared: SharedPasses
     state: PerceptronState
 
     def answer(self, source: Source) -> tuple[PerceptronState, float]:
-        walk = _Walk(self.workshop.plan, self.state)
+        walk = _Walk(self.shared.plan, self.state)
         if source.place in ("memory", "device"):
-            batch = self.workshop.plan.batch_size
-            passes = self.workshop.open(source, batch)
-            rows = self.workshop.list_rows(source.n_rows, source.weight)
+            batch = self.shared.plan.batch_size
+            passes = self.shared.open(source, batch)
+            rows = self.shared.list_rows(source.n_rows, source.weight)
             walk.visit(passes, rows, (self.state.epochs,))
         else:
             # Rows elsewhere come block by block; batches end where blocks end.

@@ -24,7 +24,7 @@ from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._perceptron.column_coding import ColumnCoding, encode_frame, learn_coding
-from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.epoch import SharedPasses
 from mercer.neural_network._perceptron.labels import KnownLabels, is_multilabel
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
@@ -288,12 +288,12 @@ class PerceptronModel(LimitedEstimator):
         """Run a fit, or one epoch of it; `known` are the attributes that the outputs belong to."""
         goes_on = hasattr(self, "_state") if is_part else self.warm_start
         plan = self._plan(source, n_outputs, loss, coding, goes_on)
-        workshop = Workshop(plan)
-        rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
+        shared = SharedPasses(plan)
+        rules = self._make_rules(plan, source, shared, validation, partial(read_embeddings, plan))
         # A later part goes on with the optimiser's moments; the count for early stopping begins anew.
         start = self._state.restart() if is_part and goes_on else self._begin(plan, source, goes_on)
         last = start.epochs + (1 if is_part else self.max_iter)
-        return self._learn(plan, start, last, source, rules, workshop, self._describe_outputs(plan, coding) | known)
+        return self._learn(plan, start, last, source, rules, shared, self._describe_outputs(plan, coding) | known)
 
     def _plan(
         self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None, goes_on: bool
@@ -375,7 +375,7 @@ class PerceptronModel(LimitedEstimator):
         return plan.method.carry(theta)
 
     def _make_rules(
-        self, plan: Plan, source: Source, workshop: Workshop, validation: tuple[Any, Any, Any] | None, model: Any
+        self, plan: Plan, source: Source, shared: SharedPasses, validation: tuple[Any, Any, Any] | None, model: Any
     ) -> Rules:
         """Return the stopping rule; rows that judge are taken out of the training rows."""
         judge = None
@@ -384,7 +384,7 @@ class PerceptronModel(LimitedEstimator):
             if validation is None:
                 self._needs_device_or_memory(source)
                 stratified = hasattr(self, "class_weight")
-                workshop.training, rows = draw_held_out(self, source, stratified)
+                shared.training, rows = draw_held_out(self, source, stratified)
 
             def judge(state: PerceptronState) -> ValidationScore:
                 theta = state.theta
@@ -421,7 +421,7 @@ class PerceptronModel(LimitedEstimator):
         last_epoch: int,
         source: Source,
         rules: Rules,
-        workshop: Workshop,
+        shared: SharedPasses,
         attributes: dict[str, Any],
     ) -> Outcome:
         """Run the fit and store the fitted attributes."""
@@ -431,13 +431,13 @@ class PerceptronModel(LimitedEstimator):
             limits = (last_epoch, self.max_fun, float(self.tol))
 
             def solve(state: PerceptronState | None) -> Any:
-                return descend_on_all_rows(workshop, method, start if state is None else state, limits)
+                return descend_on_all_rows(shared, method, start if state is None else state, limits)
 
         else:
 
             def solve(state: PerceptronState | None) -> Any:
                 epochs = (start.epochs, last_epoch)
-                return descend_in_epochs(workshop, start if state is None else state, epochs, rules)
+                return descend_in_epochs(shared, start if state is None else state, epochs, rules)
 
         try:
             outcome = self._drive(
@@ -448,7 +448,7 @@ class PerceptronModel(LimitedEstimator):
                 attributes=attributes,
             )
         finally:
-            workshop.close()
+            shared.close()
         # What a method over all rows remembers serves checkpoints; models do not carry it along.
         self._state = replace(outcome.state, inner=None, evaluations=0)
         if plan.mask is None:

@@ -12,7 +12,7 @@ from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._types import Array
-from mercer.neural_network._perceptron.epoch import Epoch, Workshop
+from mercer.neural_network._perceptron.epoch import Epoch, SharedPasses
 from mercer.neural_network._perceptron.passes import DensePasses, LayerPasses
 from mercer.neural_network._perceptron.state import PerceptronState
 from mercer.optim import LBFGS, ProximalGradient
@@ -72,20 +72,20 @@ class Rules:
         return {"validation_score": score}
 
 
-def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[int, int], rules: Rules) -> Solver:
+def descend_in_epochs(shared: SharedPasses, state: PerceptronState, epochs: tuple[int, int], rules: Rules) -> Solver:
     """Run epochs from one number to another, or until the loss or the validation score no longer improves."""
     certificate = Certificate.none(_NOISE)
     first, (begun, last_epoch) = math.nan, epochs
     while state.epochs < last_epoch:
         before = state
         with np.errstate(all="ignore"):
-            state, loss = yield Epoch(workshop, before)
+            state, loss = yield Epoch(shared, before)
         first = loss if math.isnan(first) else first
         # The loss is not finite, or far above that of the first epoch: the state before it is kept.
         if not _is_sound(state, loss, first):
             return Solution(before, False, certificate, "diverged")
         score = None if rules.judge is None else (yield rules.judge(state))
-        state, ended = _update(workshop, rules, state, loss, score)
+        state, ended = _update(shared, rules, state, loss, score)
         extra = {"learning_rate": before.rate}
         if score is not None:
             extra |= rules.describe(float(score))
@@ -96,7 +96,7 @@ def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[
         ended = False
     if rules.keep_best:
         return Solution(state, ended, Certificate.none(_HELD_OUT))
-    return Solution(state, ended, (yield _FullGradient(workshop, state, begun, rules.tol)))
+    return Solution(state, ended, (yield _FullGradient(shared, state, begun, rules.tol)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,17 +109,17 @@ class _FullGradient:
     objective from step to step.
     """
 
-    workshop: Workshop
+    shared: SharedPasses
     state: PerceptronState
     begun: int
     tol: float
 
     def answer(self, source: Source) -> Certificate:
-        plan = self.workshop.plan
+        plan = self.shared.plan
         few = self.state.epochs - self.begun < _CERTIFIED
         if few or source.place != "memory" or plan.dropout > 0 or plan.batch_norm:
             return Certificate.none(_NOISE)
-        objective = _Objective(self.workshop, source, [0])
+        objective = _Objective(self.shared, source, [0])
         gradient = objective.evaluate(self.state.choose_model()[0], plan.batch_size).gradient
         return Certificate.of("gradient norm", float(np.max(np.abs(gradient))), self.tol, _STATIONARY)
 
@@ -131,7 +131,7 @@ def _is_sound(state: PerceptronState, loss: float, first: float) -> bool:
 
 
 def _update(
-    workshop: Workshop, rules: Rules, state: PerceptronState, loss: float, score: float | None
+    shared: SharedPasses, rules: Rules, state: PerceptronState, loss: float, score: float | None
 ) -> tuple[PerceptronState, bool]:
     """Return the state with its stopping rule and averages brought up to date, and whether the fit ends."""
     watched = loss if score is None else -float(score)
@@ -151,7 +151,7 @@ def _update(
         losses=(*state.losses, loss),
         scores=state.scores if score is None else (*state.scores, float(score)),
     )
-    state = _average(workshop, state)
+    state = _average(shared, state)
     if rules.schedule == "invscaling":
         # rate / t^power with t the rows seen.
         state = replace(state, rate=rules.rate / (state.seen + 1.0) ** rules.power)
@@ -163,9 +163,9 @@ def _update(
     return state, True
 
 
-def _average(workshop: Workshop, state: PerceptronState) -> PerceptronState:
+def _average(shared: SharedPasses, state: PerceptronState) -> PerceptronState:
     """Take the weights at the end of an epoch into their average (Izmailov et al., 2018)."""
-    start = workshop.plan.average_from
+    start = shared.plan.average_from
     if start is None or state.epochs <= start:
         return state
     n = state.n_averaged
@@ -186,14 +186,14 @@ class _Point:
 class _Asked:
     """A request: what a method of ``mercer.optim`` asks of its function, answered by the rows of the source."""
 
-    workshop: Workshop
+    shared: SharedPasses
     question: Any
     counter: list[int]
 
     smooth: bool = False
 
     def answer(self, source: Source) -> Any:
-        return self.question.answer(_Objective(self.workshop, source, self.counter, self.smooth))
+        return self.question.answer(_Objective(self.shared, source, self.counter, self.smooth))
 
 
 class _Objective:
@@ -202,15 +202,15 @@ class _Objective:
     With `smooth` it is the mean loss alone, and :attr:`penalty` is what proximal steps add to it.
     """
 
-    def __init__(self, workshop: Workshop, source: Source, counter: list[int], smooth: bool = False) -> None:
-        self.workshop, self.source, self.counter, self.smooth = workshop, source, counter, smooth
+    def __init__(self, shared: SharedPasses, source: Source, counter: list[int], smooth: bool = False) -> None:
+        self.shared, self.source, self.counter, self.smooth = shared, source, counter, smooth
 
     @property
     def penalty(self) -> "_WeightPenalty":
-        rows = self.workshop.list_rows(self.source.n_rows, self.source.weight)
+        rows = self.shared.list_rows(self.source.n_rows, self.source.weight)
         weight = self.source.weight
         total = float(len(rows) if weight is None else np.sum(np.asarray(weight)[rows]))
-        plan = self.workshop.plan
+        plan = self.shared.plan
         return _WeightPenalty(PowerPenalty(plan.power, plan.alpha / total), plan.is_weight)
 
     def read_number(self, name: str, value: float) -> float:
@@ -224,25 +224,25 @@ class _Objective:
 
     def evaluate(self, theta: Array, batch_size: int | None = None) -> _Point:
         """Return the objective and its gradient in double precision; the penalty as in batches of that size, if any."""
-        workshop, source = self.workshop, self.source
+        shared, source = self.shared, self.source
         # The rows are in memory: there are no tensors.
-        passes = cast("DensePasses | LayerPasses", workshop.open(source, _BLOCK))
-        rows = np.ascontiguousarray(workshop.list_rows(source.n_rows, source.weight), dtype=np.intp)
+        passes = cast("DensePasses | LayerPasses", shared.open(source, _BLOCK))
+        rows = np.ascontiguousarray(shared.list_rows(source.n_rows, source.weight), dtype=np.intp)
         loss, gradient, weight = 0.0, np.zeros(theta.shape), 0.0
         with np.errstate(all="ignore"):
             for first in range(0, len(rows), passes.most_rows):
                 value, part, total = passes.differentiate(theta, rows[first : first + passes.most_rows])
                 loss, weight = loss + total * float(value), weight + total
                 gradient += total * part
-            penalty, slope = (0.0, 0.0) if self.smooth else workshop.plan.penalty(theta, np)
+            penalty, slope = (0.0, 0.0) if self.smooth else shared.plan.penalty(theta, np)
         # Batches each carry the penalty once: the mean over batches of loss and penalty.
         n_batches = 1 if batch_size is None else -(-len(rows) // batch_size)
         penalty, slope = n_batches * penalty, n_batches * slope
         self.counter[0] += 1
         objective = (loss + float(penalty)) / weight
         gradient = (gradient + slope) / weight
-        if workshop.plan.mask is not None:
-            gradient = gradient * workshop.plan.mask
+        if shared.plan.mask is not None:
+            gradient = gradient * shared.plan.mask
         return _Point(theta, objective if math.isfinite(objective) else math.inf, gradient)
 
 
@@ -263,27 +263,27 @@ class _WeightPenalty:
 
 
 def descend_on_all_rows(
-    workshop: Workshop, method: Any, state: PerceptronState, limits: tuple[int, int, float]
+    shared: SharedPasses, method: Any, state: PerceptronState, limits: tuple[int, int, float]
 ) -> Generator[Any, Any, Solution]:
     """Minimise by a method of ``mercer.optim`` with the gradient over all rows; `limits`: steps, evaluations, tol.
 
     A penalty of a power up to one has a corner at zero, where many weights end and no gradient exists: L-BFGS goes
     quickly to near a minimum and ends beside its corners, into which proximal steps then go.
     """
-    plan = workshop.plan
+    plan = shared.plan
     if not isinstance(method, LBFGS) or plan.alpha == 0 or plan.power > 1:
-        return (yield from _descend(workshop, method, state, limits))
+        return (yield from _descend(shared, method, state, limits))
     # What proximal steps remember has no gradient: the fit goes on from a checkpoint among them.
     if state.inner is None or state.inner.gradient is not None:
-        solution = yield from _descend(workshop, method, state, limits)
+        solution = yield from _descend(shared, method, state, limits)
         if solution.state.epochs >= limits[0] or solution.reason == "diverged":
             return solution
         state = replace(solution.state, inner=None)
-    return (yield from _descend(workshop, ProximalGradient(), state, limits))
+    return (yield from _descend(shared, ProximalGradient(), state, limits))
 
 
 def _descend(
-    workshop: Workshop, method: Any, state: PerceptronState, limits: tuple[int, int, float]
+    shared: SharedPasses, method: Any, state: PerceptronState, limits: tuple[int, int, float]
 ) -> Generator[Any, Any, Solution]:
     """Minimise by one method."""
     max_iter, max_fun, tol = limits
@@ -303,7 +303,7 @@ def _descend(
         if not isinstance(item, Step):
             if counter[0] >= max_fun:
                 return Solution(state, False, certificate)
-            answer = yield _Asked(workshop, item, counter, smooth)
+            answer = yield _Asked(shared, item, counter, smooth)
             continue
         answer = None
         reached = item.state

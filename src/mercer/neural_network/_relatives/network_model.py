@@ -19,7 +19,7 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.neural_network._layers.layer import Layer, as_like
 from mercer.neural_network._layers.network import Network
-from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.epoch import SharedPasses
 from mercer.neural_network._perceptron.solver import descend_in_epochs, descend_on_all_rows
 from mercer.neural_network._perceptron.state import PerceptronState
 from mercer.neural_network._relatives.plan import LossRules, Task, TaskPlan, ValidationLoss
@@ -189,17 +189,17 @@ class NetworkModel(Estimator):
             None if is_part else self.average_from,
         )
         # Epochs read only what both kinds of plans have.
-        workshop = Workshop(plan)  # type: ignore[arg-type]
-        rules = self._make_rules(task if judge_task is None else judge_task, source, workshop, validation)
+        shared = SharedPasses(plan)  # type: ignore[arg-type]
+        rules = self._make_rules(task if judge_task is None else judge_task, source, shared, validation)
         start = self._begin(plan, source, is_part)
         last_epoch = start.epochs + (1 if is_part else self.max_iter)
 
         def solve(state: PerceptronState | None) -> Any:
             first = start if state is None else state
             if not self._takes_all_rows():
-                return descend_in_epochs(workshop, first, (start.epochs, last_epoch), rules)
+                return descend_in_epochs(shared, first, (start.epochs, last_epoch), rules)
             self._needs_memory(source, f"solver={self.solver!r}", "use solver='adam'")
-            return descend_on_all_rows(workshop, self.solver, first, (last_epoch, _TRIALS * self.max_iter, self.tol))
+            return descend_on_all_rows(shared, self.solver, first, (last_epoch, _TRIALS * self.max_iter, self.tol))
 
         outcome = self._drive(solve, source, max_steps=last_epoch - start.epochs, attributes=attributes)
         self._state = outcome.state
@@ -233,7 +233,7 @@ class NetworkModel(Estimator):
         theta, statistics = plan.network.initialise(seed[0], dtype)
         return PerceptronState(theta, plan.carry(theta), statistics, seed, float(self.learning_rate_init))
 
-    def _make_rules(self, task: Task, source: Source, workshop: Workshop, validation: Validation | None) -> LossRules:
+    def _make_rules(self, task: Task, source: Source, shared: SharedPasses, validation: Validation | None) -> LossRules:
         """Return the stopping rule; rows that judge are taken out of the training rows."""
         judge: Callable[[PerceptronState], Any] | None = None
         if self.early_stopping:
@@ -241,7 +241,7 @@ class NetworkModel(Estimator):
             if validation is None:
                 if source.place != "device":
                     self._needs_memory(source, "early_stopping=True", "give X_val")
-                workshop.training, held = self._split_rows(source.n_rows)
+                shared.training, held = self._split_rows(source.n_rows)
 
             def judge(state: PerceptronState) -> ValidationLoss:
                 return ValidationLoss(task, state, held, validation)

@@ -105,7 +105,7 @@ def bound_by_neighbours(subject: Subject, delta: float) -> Bound:
 
 def _leave_out(model: Any, subject: Subject) -> float:
     """Return the share of rows whose neighbours among the others vote for another class."""
-    distances, places = (np.asarray(one) for one in model.kneighbors())
+    distances, places = (np.asarray(part) for part in model.kneighbors())
     coded = np.searchsorted(subject.classes, subject.y)
     weights = np.ones(distances.shape)
     if model.weights == "distance":

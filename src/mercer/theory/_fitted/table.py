@@ -62,7 +62,7 @@ class Bound:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: error <= {self.value:.4f} with probability {1 - self.delta:g}. {self.statement}"]
-        return "\n".join([*lines, *(f"  {one}" for one in self.assumptions)])
+        return "\n".join([*lines, *(f"  {assumption}" for assumption in self.assumptions)])
 
 
 @dataclass(frozen=True)

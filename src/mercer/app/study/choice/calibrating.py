@@ -100,9 +100,9 @@ def _refit(selection: Selection, method: str) -> Trial:
 
     def fit(fold: int) -> Any:
         setting = settings[winner.chosen[fold]]
-        verdict = fit_settings(pipeline, [setting], plan.rows, *plan.outer[fold], train_score=True, keep=True)[0]
+        scored = fit_settings(pipeline, [setting], plan.rows, *plan.outer[fold], train_score=True, keep=True)[0]
         unseen = take_rows(plan.rows.X, plan.outer[fold][1])
-        return verdict, respond(verdict.model, unseen, plan.classes)
+        return scored, respond(scored.model, unseen, plan.classes)
 
     run_numbered(fit, len(plan.outer), 1, results.append)
     # Only the first round of folds predicts each row once; repetitions add scores but no predictions.
@@ -112,11 +112,11 @@ def _refit(selection: Selection, method: str) -> Trial:
     return replace(
         winner,
         settings=settings,
-        scores=np.array([verdict.test for verdict, _ in results]),
-        train_scores=np.array([verdict.train for verdict, _ in results]),
+        scores=np.array([scored.test for scored, _ in results]),
+        train_scores=np.array([scored.train for scored, _ in results]),
         predictions=predictions,
-        seconds=winner.seconds + sum(verdict.seconds for verdict, _ in results),
-        models=[verdict.model for verdict, _ in results],
+        seconds=winner.seconds + sum(scored.seconds for scored, _ in results),
+        models=[scored.model for scored, _ in results],
     )
 
 

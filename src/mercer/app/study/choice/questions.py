@@ -79,18 +79,18 @@ def answer_other(
         return None
     plan = draw_plan(rows, selection.metric, replace(options, folds=folds, inner=2, repeats=1))
     estimator = selection.contenders[selection.result.winner].estimator
-    verdicts: list[Any] = []
+    results: list[Any] = []
 
     def fit(fold: int) -> Any:
         setting = selection.result.setting
-        verdict = fit_settings(estimator, [setting], plan.rows, *plan.outer[fold], keep=True)[0]
-        return verdict.test, respond(verdict.model, take_rows(plan.rows.X, plan.outer[fold][1]), plan.classes)
+        scored = fit_settings(estimator, [setting], plan.rows, *plan.outer[fold], keep=True)[0]
+        return scored.test, respond(scored.model, take_rows(plan.rows.X, plan.outer[fold][1]), plan.classes)
 
-    run_numbered(fit, len(plan.outer), selection.threads(options.n_jobs), verdicts.append)
+    run_numbered(fit, len(plan.outer), selection.threads(options.n_jobs), results.append)
     predictions = np.full_like(selection.winner.predictions, np.nan)
-    for (_, test), (_, unseen) in zip(plan.outer, verdicts):
+    for (_, test), (_, unseen) in zip(plan.outer, results):
         predictions[test] = unseen
-    scores = np.array([score for score, _ in verdicts])
+    scores = np.array([score for score, _ in results])
     trial = replace(selection.winner, scores=scores, predictions=predictions)
     asked = replace(selection, plan=plan, groups=rows.groups, timed=rows.time is not None)
     score, low, high = find_interval(trial, asked, options.level)

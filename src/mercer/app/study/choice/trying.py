@@ -224,18 +224,18 @@ def _score(
     rows = Rows(sample.X, sample.y, sample.weight, make_scorer(metric, sample.classes))
     space: Any = contender.space
     settings = [dict(setting) for setting in ParameterGrid(space)]
-    verdicts: list[Any] = []
+    results: list[Any] = []
 
     def score(fold: int) -> list[float]:
         judged = fit_settings(contender.estimator, settings, rows, *folds[fold], deadline=deadline)
         # Fits whose time limit ended them are no measure of the candidate.
         check_deadline(deadline)
-        return [verdict.test for verdict in judged]
+        return [scored.test for scored in judged]
 
     try:
-        run_numbered(score, len(folds), n_threads(options.n_jobs), verdicts.append)
+        run_numbered(score, len(folds), n_threads(options.n_jobs), results.append)
     except Exception:
         # The candidate stays in the race; if it fails on all rows too, the report says why.
         return None
-    table = np.array(verdicts)
+    table = np.array(results)
     return table[:, int(table.mean(axis=0).argmax())]
