@@ -44,6 +44,7 @@ run: $(VENV)/ready-app
 SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false \
 	-p tests.sklearn_suite.plugin --pyargs \
 	sklearn.preprocessing.tests.test_data \
+	sklearn.preprocessing.tests.test_common \
 	sklearn.preprocessing.tests.test_discretization \
 	sklearn.compose.tests.test_column_transformer \
 	sklearn.compose.tests.test_target \
@@ -54,13 +55,19 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.preprocessing.tests.test_polynomial \
 	sklearn.preprocessing.tests.test_target_encoder \
 	sklearn.feature_extraction.tests.test_text \
+	sklearn.feature_extraction.tests.test_dict_vectorizer \
+	sklearn.feature_extraction.tests.test_feature_hasher \
+	sklearn.feature_extraction.tests.test_image \
+	sklearn.feature_selection.tests.test_base \
 	sklearn.feature_selection.tests.test_chi2 \
+	sklearn.feature_selection.tests.test_mutual_info \
 	sklearn.feature_selection.tests.test_feature_select \
 	sklearn.feature_selection.tests.test_from_model \
 	sklearn.feature_selection.tests.test_rfe \
 	sklearn.feature_selection.tests.test_sequential \
 	sklearn.feature_selection.tests.test_variance_threshold \
 	sklearn.impute.tests.test_impute \
+	sklearn.impute.tests.test_common \
 	sklearn.impute.tests.test_knn \
 	sklearn.cluster.tests.test_k_means \
 	sklearn.cluster.tests.test_bisect_k_means \

@@ -923,6 +923,20 @@ def calibration_blocks(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return largest
 
 
+def imputed_change(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest sum of changes of a row in the last round, as a share of the largest entry: steps made again."""
+    missing, filled = np.isnan(X), np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    n_steps = model.n_features_with_missing_
+    assert len(model.imputation_sequence_) == n_steps * model.n_iter_
+    before = filled
+    for number, step in enumerate(model.imputation_sequence_):
+        before = filled.copy() if number == n_steps * (model.n_iter_ - 1) else before
+        gaps = missing[:, step.feat_idx]
+        if gaps.any():
+            filled[gaps, step.feat_idx] = step.estimator.predict(filled[gaps][:, step.neighbor_feat_idx])
+    return float(np.abs(filled - before).sum(axis=1).max() / np.nanmax(np.abs(X)))
+
+
 def label_change(model: Any, X: np.ndarray, y: Any) -> float:
     """The sum of changes of one more step of the map, with the graph of all pairs."""
     D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
@@ -961,6 +975,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "LabelPropagation"): label_change,
     ("residual", "LabelSpreading"): label_change,
     ("fixed point", "MDS"): guttman_fixed_point,
+    ("fixed point", "IterativeImputer"): imputed_change,
     ("residual", "SpectralEmbedding"): laplacian_residual,
     ("residual", "KernelCCA"): kernel_canonical_residual,
     ("residual", "PLSCanonical"): deflation_residual,

@@ -150,6 +150,8 @@ def test_scikit_learns_parameters_and_defaults_are_kept(estimator):
     family = estimator.__module__.split(".")[1]
     if importlib.util.find_spec(f"sklearn.{family}") is None:
         return
+    # scikit-learn hides this one until it is asked for.
+    importlib.import_module("sklearn.experimental.enable_iterative_imputer")
     theirs = getattr(importlib.import_module(f"sklearn.{family}"), estimator.__name__, None)
     if theirs is None:
         return

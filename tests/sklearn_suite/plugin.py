@@ -24,8 +24,9 @@ from tests.sklearn_suite.slow import SLOW
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
-# scikit-learn hides some searches until this module is imported.
-importlib.import_module("sklearn.experimental.enable_halving_search_cv")
+# scikit-learn hides some searches and an imputer until these modules are imported.
+for _switch in ("enable_halving_search_cv", "enable_iterative_imputer"):
+    importlib.import_module(f"sklearn.experimental.{_switch}")
 for family, names in REPLACED.items():
     theirs = importlib.import_module(f"sklearn.{family}")
     ours = importlib.import_module(f"mercer.{family.partition('.')[0]}")

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.impute import KNNImputer as TheirImputer
 
-from mercer._base import fitting
 from mercer._base.blockwise import refuse_infinite
 from mercer._base.parameter import Boolean, Choice, Function, Integer, parameter
 from mercer._native.nearest import known_entries
@@ -84,6 +83,7 @@ class KNNImputer(Imputer):
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "The training rows are kept, column by column."}
     _takes_sparse = False
+    _keeps_kinds = False
     _depends_on_units = ("columns",)
     _stored: ClassVar[dict[str, Stored]] = {
         "_fit_columns": floats("columns, *"),
@@ -96,15 +96,6 @@ class KNNImputer(Imputer):
 
     def _make_theirs(self) -> Any:
         return TheirImputer(**{name: getattr(self, name) for name in TheirImputer().get_params()})
-
-    @fitting
-    def fit(self, X: Any, y: Any = None) -> "KNNImputer":
-        """Keep the training rows."""
-        if self._needs_theirs():
-            super().fit(X, y)
-        else:
-            self._learn(X, y)
-        return self
 
     def _survey(self, source: Source, seen: None) -> Generator[Any, Any, dict[str, Any]]:
         rows = np.asarray(source.whole(), np.float64)

@@ -40,6 +40,8 @@ class MarkedTransformer(BlockTransformer):
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _takes_sparse = True
+    # Whether rows that are no floats keep their type.
+    _keeps_kinds: ClassVar[bool] = True
 
     @property
     def _takes_gaps(self) -> bool:  # type: ignore[override]
@@ -60,7 +62,7 @@ class MarkedTransformer(BlockTransformer):
     @fitting
     def fit(self, X: Any, y: Any = None) -> "MarkedTransformer":
         """Learn from the training rows which entries are missing."""
-        if place_of(X) != "memory" or not (self._needs_theirs() or not are_floats(X)):
+        if place_of(X) != "memory" or not (self._needs_theirs() or (self._keeps_kinds and not are_floats(X))):
             self._learn(X, y)
             return self
         theirs = self._make_theirs()

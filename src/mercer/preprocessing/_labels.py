@@ -9,7 +9,7 @@ import sklearn.preprocessing
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._source.table.distinct import Distinct, find_distinct, find_places, sort_values
+from mercer._source.table.distinct import Distinct, Numbers, find_distinct, find_places, sort_values
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -258,7 +258,7 @@ class MultiLabelBinarizer(sklearn.preprocessing.MultiLabelBinarizer):
         """
         if self.classes is not None:
             return self.fit(y).transform(y)
-        sets, numbers = _take_sets(y), _Numbers()
+        sets, numbers = _take_sets(y), Numbers()
         found = np.fromiter(map(numbers.__getitem__, chain.from_iterable(sets)), np.int64)
         labels = list(numbers)
         order = sorted(range(len(labels)), key=labels.__getitem__)
@@ -305,14 +305,6 @@ class MultiLabelBinarizer(sklearn.preprocessing.MultiLabelBinarizer):
         dense = np.zeros(shape, np.int64)
         dense[np.repeat(np.arange(len(sets)), sizes), columns] = 1
         return dense
-
-
-class _Numbers(dict[Any, int]):
-    """Numbers labels in the order in which they are asked for."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
 
 
 def _take_sets(y: Any) -> list[Any]:

@@ -54,13 +54,18 @@ class BlockTransformer(TransformerMixin, LimitedEstimator):
 
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, seen: Any = None) -> None:
         """Fit to rows, in addition to what has been `seen`; columns that `y` names are targets, and no features."""
+        source = self._open_training(X, y, sample_weight, seen)
+        self._run(lambda start: self._solve(source, seen), source)
+
+    def _open_training(self, X: Any, y: Any, sample_weight: Any, seen: Any) -> Source:
+        """Open training rows; columns that `y` names are targets, and no features."""
         options = {"accept_sparse": "csr" if self._takes_sparse else False, "ensure_all_finite": not self._takes_gaps}
         names = find_target_names(X, y)
         source = self._open(X, names, sample_weight, reset=seen is None, **options)
         if self._takes_gaps:
             source.keep_missing()
         self._check_storage(source)
-        self._run(lambda start: self._solve(source, seen), source)
+        return source
 
     def _run(self, solve: Callable[[Any], Solver], source: Source) -> None:
         """Run a solver of one step over a source, and store what it has learnt."""

@@ -76,15 +76,17 @@ def _sample(values: Any) -> np.ndarray | None:
 def _describe_rows(depends: tuple[str, ...], rows: np.ndarray, names: Any) -> str | None:
     """Return what is far off about the columns of these names, or None."""
     with np.errstate(all="ignore"):
-        spreads = rows.max(axis=0) - rows.min(axis=0)
-        # Columns that do not vary among these rows, or hold gaps, say nothing.
+        # Without the gaps of a column; columns that do not vary among these rows say nothing.
+        highest, lowest = np.fmax.reduce(rows, axis=0), np.fmin.reduce(rows, axis=0)
+        spreads = highest - lowest
         live = np.flatnonzero((spreads > 0) & (spreads < np.inf))
         if not len(live):
             return None
         widest, narrowest = live[spreads[live].argmax()], live[spreads[live].argmin()]
     middle = live[np.argsort(spreads[live], kind="stable")[len(live) // 2]]
     usual = float(spreads[middle])
-    far = np.abs(rows[:, live].mean(axis=0)) > _FAR * spreads[live] if "place" in depends else np.zeros(1, dtype=bool)
+    middles = 0.5 * highest + 0.5 * lowest
+    far = np.abs(middles[live]) > _FAR * spreads[live] if "place" in depends else np.zeros(1, dtype=bool)
     if "columns" in depends and spreads[widest] > _MOST_APART * spreads[narrowest]:
         return (
             f"column {names[widest]!r} spreads over {spreads[widest]:.2g} and column {names[narrowest]!r} over "
@@ -93,7 +95,7 @@ def _describe_rows(depends: tuple[str, ...], rows: np.ndarray, names: Any) -> st
     if "place" in depends and far.any():
         column = int(live[far.argmax()])
         return (
-            f"column {names[column]!r} lies at {rows[:, column].mean():.2g} and spreads over {spreads[column]:.2g}, "
+            f"column {names[column]!r} lies at {middles[column]:.2g} and spreads over {spreads[column]:.2g}, "
             f"which is lost in sums of squares, or counts as constant. {_CURE}"
         )
     if "scale" in depends and not _USUAL[0] <= usual <= _USUAL[1]:

@@ -185,17 +185,21 @@ def _make_tables(capacity: int) -> tuple[Array, Array]:
     return np.empty((capacity, 3), np.uint64), np.zeros(capacity + 1, np.int64)
 
 
-class _Numbers(dict[Any, int]):
-    """Numbers the keys that it is asked for."""
+class Numbers(dict[Any, int]):
+    """Numbers keys in the order in which they are asked for."""
 
     def __missing__(self, key: Any) -> int:
         self[key] = number = len(self)
         return number
 
+    def number(self, keys: list[Any]) -> Array:
+        """Return the number of each key."""
+        return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
+
 
 def _of_objects(column: Array) -> Distinct:
     """Find the distinct objects of a NumPy array by a dictionary; NaN of all kinds are one value."""
-    numbers = _Numbers()
+    numbers = Numbers()
     try:
         codes = np.fromiter(map(numbers.__getitem__, column.tolist()), np.int32, len(column))
     except TypeError:

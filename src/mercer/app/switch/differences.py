@@ -40,6 +40,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("IsolationForest", "RandomForestClassifier", "RandomForestRegressor", "RandomTreesEmbedding"),
         *("StackingClassifier", "StackingRegressor", "VotingClassifier", "VotingRegressor"),
     ),
+    "feature_extraction": ("DictVectorizer", "FeatureHasher"),
+    "feature_extraction.image": (
+        *("PatchExtractor", "extract_patches_2d", "grid_to_graph", "img_to_graph", "reconstruct_from_patches_2d"),
+    ),
     "feature_extraction.text": ("CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"),
     "feature_selection": (
         *("RFE", "RFECV", "SelectFromModel", "SequentialFeatureSelector"),
@@ -47,7 +51,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "VarianceThreshold",
     ),
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
-    "impute": ("KNNImputer", "MissingIndicator", "SimpleImputer"),
+    "impute": ("IterativeImputer", "KNNImputer", "MissingIndicator", "SimpleImputer"),
     "isotonic": ("IsotonicRegression",),
     "kernel_approximation": (
         *("AdditiveChi2Sampler", "Nystroem", "PolynomialCountSketch", "RBFSampler", "SkewedChi2Sampler"),
@@ -341,6 +345,9 @@ DIFFERENCES: dict[str, str] = {
     "test_impute::test_imputation_mean_median_error_invalid_type*": "texts are refused in mercer's words",
     "test_impute::test_imputation_const_mostf_error_invalid_types*": "texts are refused in mercer's words",
     "test_impute::test_simple_imputer_constant_fill_value_casting*": "reads the private attribute _fill_dtype",
+    "test_impute::test_iterative_imputer_min_max_array_like*": "reads the private attributes _min_value and _max_value",
+    "test_common::test_missing_value_handling*": "gives the functions of scalers all parameters of the class",
+    "test_dict_vectorizer::test_mapping_error": "nested mappings are refused in mercer's words",
     "test_impute::test_imputation_copy*": "sparse rows become CSR: copy=False writes over no others",
     "test_discretization::test_nonuniform_strategies?kmeans-averaged*": (
         "a centre without rows moves elsewhere, so that k-means of six values in five bins ends in another optimum"

@@ -17,6 +17,8 @@ _SUBJECTS = {
     "MultiTaskLasso MultiTaskLassoCV enet_path lasso_path",
     "data": "Binarizer MaxAbsScaler MinMaxScaler Normalizer QuantileTransformer RobustScaler StandardScaler",
     "dbscan": "DBSCAN dbscan",
+    "common": "MaxAbsScaler MinMaxScaler PowerTransformer QuantileTransformer RobustScaler StandardScaler",
+    "dict_vectorizer": "DictVectorizer",
     "discretization": "KBinsDiscretizer",
     "discriminant_analysis": "discriminant_analysis",
     "encoders": "OneHotEncoder OrdinalEncoder",

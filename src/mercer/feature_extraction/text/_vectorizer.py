@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
-from sklearn import get_config
+from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer as TheirVectorizer
 from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
 
@@ -27,6 +26,7 @@ from mercer._base.parameter import (
 from mercer._base.parameter.declaration import DeclaredEstimator
 from mercer._source.threads import n_threads, run_taken
 from mercer.errors import DataError, ParameterError
+from mercer.feature_extraction._sparse_kind import convert_kind
 from mercer.feature_extraction.text._terms import NATIVE_PATTERNS, Counts, NativeCounter, count_tokens, cut_chunks
 
 _STRIPPERS = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
@@ -285,8 +285,10 @@ class Vectorizer(DeclaredEstimator, BaseEstimator):
         values = np.concatenate([np.empty(0, dtype), *(part[2].astype(dtype, copy=False) for part in parts)])
         if self.binary:
             values.fill(1)
-        make = csr_array if get_config().get("sparse_interface", "spmatrix") == "sparray" else csr_matrix
-        rows = make((values, columns.astype(index, copy=False), pointers.astype(index)), (len(pointers) - 1, width))
+        rows = csr_array(
+            (values, columns.astype(index, copy=False), pointers.astype(index)), (len(pointers) - 1, width)
+        )
+        rows = convert_kind(rows)
         rows.has_sorted_indices = rows.has_canonical_format = True
         return rows
 

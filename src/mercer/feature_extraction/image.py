@@ -1,5 +1,0 @@
-"""Patches and graphs of pictures; scikit-learn's own."""
-
-from mercer._lazy import load_on_use
-
-__getattr__, __dir__, __all__ = load_on_use(__name__, {}, scikit="sklearn.feature_extraction.image")
