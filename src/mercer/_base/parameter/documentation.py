@@ -77,7 +77,8 @@ def complete_methods(cls: Any) -> None:
     for name in _RETURNS.keys() & own.keys():
         # A method that some parameters switch off is behind a descriptor.
         method = own[name] if hasattr(own[name], "__code__") else getattr(own[name], "__wrapped__", None)
-        if (doc := getattr(method, "__doc__", None)) is None:
+        # None has a docstring of its own, from Python 3.14 on.
+        if method is None or (doc := method.__doc__) is None:
             continue
         kinds = {base.__name__ for base in cls.__mro__} if kinds is None else kinds
         method.__doc__ = _complete(doc, name, list_arguments(method), cls, kinds)
