@@ -1,5 +1,7 @@
 """Axes of columns in very different units, and singular values that the squares of the rows would lose."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -121,3 +123,32 @@ def test_the_floor_of_whitening_does_not_depend_on_units():
         variances = np.linalg.eigvalsh(np.cov(Whitening("cholesky").fit_transform(rows * units).T))
         # Two directions are white; the third, in which the rows do not vary, is not blown up.
         np.testing.assert_allclose(variances, [0.0, 1.0, 1.0], atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_axes_of_rotated_columns_keep_their_digits_by_default(unit):
+    random = np.random.default_rng(3)
+    turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    rows = unit * random.normal(size=(400, 3)) * [1.0, 1e-5, 1e-10] @ turn
+    model = PCA().fit(rows)
+    expected = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) ** 2 / 399
+    np.testing.assert_allclose(model.explained_variance_[:2], expected[:2], rtol=1e-9)
+    # Rounding of the rows themselves is 1e-16, a millionth of the least spread.
+    assert model.explained_variance_[2] == pytest.approx(expected[2], rel=1e-4)
+    assert model.solver_used_ == "full"
+    # Few axes are known from the covariance, and rows of one column have one.
+    assert PCA(1).fit(rows).solver_used_ == "covariance_eigh"
+    assert PCA().fit(rows[:, :1]).solver_used_ == "covariance_eigh"
+
+
+def test_a_floor_that_lowers_variances_is_named():
+    random = np.random.default_rng(4)
+    turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    rows = random.normal(size=(300, 3)) * [1.0, 1e6, 1.0] @ turn
+    with pytest.warns(UserWarning, match=r"floor=1e-10 raises the variances of \d of 3 directions.*Lower floor to"):
+        white = Whitening().fit_transform(rows)
+    assert white.std(axis=0).min() < 0.9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        white = Whitening(floor=1e-14).fit_transform(rows)
+    np.testing.assert_allclose(np.cov(white.T), np.eye(3), atol=1e-2)

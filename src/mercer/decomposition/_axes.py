@@ -20,7 +20,7 @@ class PrincipalAxes:
     With the rows X, centred (and scaled) unless the task says otherwise, ``sizes[k]`` is |X axes[k]|^2, ``rest`` the
     sum of squares that all axes leave, ``limit`` the most axes that the data can have, ``residuals[k]``
     |X^T X axes[k] - sizes[k] axes[k]| / max sizes. ``basis`` and ``steps`` belong to the solver: its unrounded vectors,
-    and the number of products with them.
+    and the number of products with them. ``solver`` names one that took over from the one that was chosen.
     """
 
     weight: float
@@ -33,6 +33,7 @@ class PrincipalAxes:
     residuals: Array
     basis: Array = None
     steps: int = 0
+    solver: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Task:
     n_oversamples: int = 10
     normalizer: str = "QR"
     seed: Any = None
+    # Whether the solver was chosen for the rows, and these may be read again by another one.
+    may_change: bool = False
 
     @property
     def tiny(self) -> float:

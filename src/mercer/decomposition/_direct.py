@@ -4,7 +4,8 @@ Each is a generator with one step. ``covariance_eigh`` and ``gram`` square the c
 1e-8 of the largest is lost in rounding. ``full`` factorises the rows themselves and keeps it.
 
 That is said of columns of like spread. Where columns have units that differ by 1e5 and more, such as nanoseconds beside
-metres, ``covariance_eigh`` and ``full`` keep small variances by :mod:`mercer._solver.graded`.
+metres, ``covariance_eigh`` and ``full`` keep small variances by :mod:`mercer._solver.graded`. Where the solver was
+chosen for the rows, ``full`` takes over from ``covariance_eigh`` if an axis that is asked for would be lost.
 """
 
 from typing import Any
@@ -26,6 +27,8 @@ from mercer.decomposition._dimension import choose_dimension
 from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_gram
 
 _EPSILON = float(np.finfo(np.float64).eps)
+# An eigenvalue below this share of the largest has fewer than six digits: squares have sixteen.
+_LOST = 1e-10
 
 
 def measure(task: Task, *, diagonal: bool) -> Any:
@@ -54,6 +57,8 @@ def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
         graded = is_graded(np.diagonal(scatter))
         lead = _lead_graded if graded else _leading
         vectors, sizes, rest = yield Dense(lambda: lead(scatter, task, sums.weight), task.n_features > HEAVY_SPECTRUM)
+        if task.may_change and _loses_axes(scatter, sizes, graded):
+            return (yield from full(task, None))
         # Signs and zero variances are settled before residuals are measured.
         least = 0.0 if graded else task.tiny
         axes, sizes = yield Dense(lambda: settle(vectors, sizes, len(sizes), least, task.dtype))
@@ -84,7 +89,7 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
         axes, sizes = yield Dense(lambda: settle(vectors[: len(sizes)], sizes, len(sizes), least, task.dtype))
         products = yield Dense(lambda: (axes.astype(np.float64) @ factor.T) @ factor)
         residuals = residuals_of(products, axes, sizes)
-        start = PrincipalAxes(sums.weight, sums.mean, scale, axes, sizes, rest, task.limit, residuals)
+        start = PrincipalAxes(sums.weight, sums.mean, scale, axes, sizes, rest, task.limit, residuals, solver="full")
         yield _step(task, start)
     return _solution(task, start)
 
@@ -109,6 +114,22 @@ def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
         start = PrincipalAxes(sums.weight, sums.mean, scale, axes, sizes, rest, task.limit, residuals)
         yield _step(task, start)
     return _solution(task, start)
+
+
+def _loses_axes(scatter: Array, sizes: Array, graded: bool) -> bool:
+    """Return whether a direction of columns that vary has lost its digits in the squares."""
+    squares = np.diagonal(scatter)
+    varying = squares > 0
+    found = sizes[: int(np.count_nonzero(varying))]
+    if not len(found):
+        return False
+    if graded:
+        # What units hide is not lost; what columns of length one have too little of is.
+        if len(found) < np.count_nonzero(varying):
+            return False
+        roots = np.sqrt(squares[varying])
+        found = np.linalg.eigvalsh(scatter[np.ix_(varying, varying)] / roots[:, None] / roots)[::-1]
+    return bool(found[-1] < _LOST * found[0])
 
 
 def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, float]:

@@ -113,7 +113,8 @@ class PCA(Projection, LimitedEstimator):
         'blocks; one pass, keeps singular values down to 1e-16 of the largest), ``"gram"`` (n x n inner '
         'products, for wide rows). Iterative: ``"arpack"`` (Lanczos), ``"randomized"`` (subspace iteration), '
         '``"power"`` (one vector at a time, with deflation). ``"auto"`` chooses by shape as scikit-learn does, '
-        'and ``"gram"`` for wide rows.',
+        'and ``"gram"`` for wide rows; where ``"covariance_eigh"`` would lose an axis that is asked for, ``"full"`` '
+        "takes over.",
     )
     tol: float = parameter(
         Real(0, closed="left"),
@@ -245,6 +246,7 @@ class PCA(Projection, LimitedEstimator):
             n_oversamples=self.n_oversamples,
             normalizer={"auto": "QR"}.get(self.power_iteration_normalizer, self.power_iteration_normalizer),
             seed=seed_sequence(self.random_state).spawn(1)[0],
+            may_change=self.svd_solver == "auto" and source.place in ("memory", "file", "dask"),
         )
 
     def _refuse(self, source: Source) -> None:
@@ -270,6 +272,7 @@ class PCA(Projection, LimitedEstimator):
             "singular_values_": np.sqrt(sizes).astype(dtype),
             "noise_variance_": state.rest / degrees / left if left > 0 else 0.0,
             "n_components_": len(sizes),
+            **({"solver_used_": state.solver} if state.solver else {}),
             "n_samples_": int(state.weight) if state.weight == int(state.weight) else state.weight,
         }
 

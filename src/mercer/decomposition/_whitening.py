@@ -1,5 +1,6 @@
 """Whitening: rows of covariance I, by a linear map that can be undone."""
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -182,6 +183,15 @@ def _find_map(covariance: np.ndarray, method: str, floor: float) -> np.ndarray:
         raise DataError(
             f"Whitening: the columns must have full rank to be whitened; got rank {int((values > least).sum())} of "
             f"{len(values)}. Give floor, or drop columns that others determine."
+        )
+    low = (values < raised) & (values > least)
+    if low.any():
+        warnings.warn(
+            f"Whitening: floor={floor:g} raises the variances of {int(low.sum())} of {len(values)} directions, which "
+            f"come out below one: column {int(np.argmax(np.abs(vectors[:, np.argmax(low)])))} is nearly determined by "
+            f"others. Lower floor to {values[low].min() / values[-1] / 2:.1g}, or drop the column.",
+            UserWarning,
+            stacklevel=2,
         )
     roots = np.sqrt(raised)
     if method == "cholesky":
