@@ -1,8 +1,10 @@
 """What every test relies on, whatever started the test run."""
 
 import gc
+import importlib.util
 import os
 import random
+import re
 import signal
 
 import hypothesis
@@ -50,3 +52,36 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+# Packages that extras install. Where one is not there, the tests that import it are skipped and say so.
+EXTRAS = {
+    "dask",
+    "distributed",
+    "polars",
+    "pyarrow",
+    "openpyxl",
+    "matplotlib",
+    "torch",
+    "onnx",
+    "onnxruntime",
+    "pandas",
+}
+
+
+def skip_without_extra(report, place):
+    """Make a failed report one of a skipped test where it failed for want of a package of `EXTRAS`."""
+    found = re.search(r"ModuleNotFoundError: No module named '(\w+)", str(report.longrepr)) if report.failed else None
+    if found and found[1] in EXTRAS and importlib.util.find_spec(found[1]) is None:
+        report.outcome, report.longrepr = "skipped", (place, 0, f"Skipped: {found[1]} is not installed")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return skip_without_extra((yield), str(collector.path))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    return skip_without_extra((yield), str(item.path))

@@ -1,9 +1,10 @@
 """Run tests on other random data than their seeds draw, and list those that fail.
 
-``python -m tools.reseed tests/estimation [--seeds 50] [--longest 2]`` runs the test files that draw, once with their
-own seeds and then with others: ``np.random.default_rng(n)``, called from a file of tests, is then made from n and the
-number of the run. Tests that take longer than ``--longest`` seconds in the first run, or fail in it, are left out of
-later ones. A test that holds for the data of one seed alone says why: ``@pytest.mark.fixed_seed("reason")``.
+``python -m tools.reseed tests/estimation [--seeds 50] [--after 0] [--longest 2]`` runs the test files that draw, once
+with their own seeds and then with others: ``np.random.default_rng(n)``, called from a file of tests, is then made from
+n and the number of the run. Tests that take longer than ``--longest`` seconds in the first run, or fail in it, are left
+out of later ones. ``--after`` passes over the first runs, which an earlier call has tried. A test that holds for the
+data of one seed alone says why: ``@pytest.mark.fixed_seed("reason")``.
 """
 
 import argparse
@@ -86,6 +87,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--longest", type=float, default=2.0)
     arguments = parser.parse_args()
     files = list_drawing_files(arguments.paths)
@@ -94,7 +96,7 @@ def main():
     for name in sorted(left_out):
         print(f"left out: {name}: {first[name][1] or 'too long'}", flush=True)
     failures: collections.Counter[str] = collections.Counter()
-    for run in range(1, arguments.seeds + 1):
+    for run in range(arguments.after + 1, arguments.after + arguments.seeds + 1):
         outcomes = run_once(files, run, left_out)
         for name, (_, failure) in outcomes.items():
             if failure:

@@ -38,7 +38,7 @@ def test_a_test_that_needs_its_seed_is_listed(tmp_path):
         "[pytest]\naddopts = --import-mode=importlib\nmarkers =\n  fixed_seed(reason): its seed matters\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-m", "tools.reseed", "tests", "--seeds", "2"]
+    command = [sys.executable, "-m", "tools.reseed", "tests", "--seeds", "2", "--after", "3"]
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     place = "tests/test_example.py::"
 
@@ -48,7 +48,7 @@ def test_a_test_that_needs_its_seed_is_listed(tmp_path):
 
     assert ended.stdout.splitlines() == [
         f"left out: {place}test_that_fails_anyway: assert False",
-        *(f"run {run}: {place}test_of_constants: {said(run)}" for run in (1, 2)),
+        *(f"run {run}: {place}test_of_constants: {said(run)}" for run in (4, 5)),
         f"fails in 2 of 2 runs: {place}test_of_constants",
         "3 tests of 1 files, 2 seeds, 1 fail.",
     ]

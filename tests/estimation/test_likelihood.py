@@ -136,7 +136,10 @@ def test_a_laplace_prior_gives_the_lasso_of_a_peer():
     X = random.normal(size=(40, 3))
     y = X @ [1.0, 0.1, -0.5] + random.normal(size=40)
     rows = np.column_stack([X, y])
-    noise, scale = 2.0, 0.1
+    # At a penalty just below the largest product with y, that column alone is used, with a small coefficient.
+    *_, second, first = np.sort(np.abs(X.T @ y))
+    noise = 2.0
+    scale = noise / (first - 0.1 * (first - second))
     found = maximum_a_posteriori(
         lambda rows, w: GaussianDensity(rows[:, :3] @ w, noise).logpdf(rows[:, 3]),
         LaplaceDensity(0.0, scale), rows, np.full(3, 0.1), stop=GradientNorm(1e-9) | MaxIter(5000),

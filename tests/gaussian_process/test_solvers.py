@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from mercer._solver import tiled_cholesky
 from mercer._solver.tiled_cholesky import (
@@ -20,7 +21,7 @@ from mercer.errors import UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._evidence import compute_own_noise, sum_own_noise
 from mercer.gaussian_process._inducing import InducingEvidence
-from mercer.gaussian_process._iterative import compute_control_share
+from mercer.gaussian_process._iterative import PROBES, compute_control_share
 from mercer.kernels import RBF, Laplacian, Matern, White
 
 PRIOR = 1.0 * RBF(np.array([1.0, 1.5])) + White(0.05)
@@ -89,7 +90,9 @@ def test_conjugate_gradients_give_the_exact_posterior_and_an_evidence_within_its
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(iterative.alpha_, exact.alpha_, rtol=1e-6, atol=1e-6)
     gap = iterative.log_marginal_likelihood_value_ - exact.log_marginal_likelihood_value_
-    assert abs(gap) < 4 * iterative.log_marginal_likelihood_error_ < 5.0
+    # The error is estimated from the probes too: the ratio has Student's distribution. 1 of 10^5 draws is beyond.
+    widest = scipy.stats.t.ppf(1 - 5e-6, PROBES - 1)
+    assert abs(gap) < widest * iterative.log_marginal_likelihood_error_ < 10.0
     assert iterative.residual_ <= 1e-10
 
 

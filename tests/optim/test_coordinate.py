@@ -37,7 +37,8 @@ def test_a_separable_function_takes_one_sweep():
 @pytest.mark.catalogue("OP-20")
 @pytest.mark.parametrize("order", ["cyclic", "random"])
 def test_the_value_never_rises_and_ends_at_the_minimum(order):
-    result = minimize(quadratic, np.ones(5), method=CoordinateSearch(order, random_state=0))
+    stop = MaxIter(20_000) | SmallStep(1e-9)
+    result = minimize(quadratic, np.ones(5), method=CoordinateSearch(order, random_state=0), stop=stop)
     assert result.converged
     assert np.all(np.diff(result.history["objective"]) <= 0)
     np.testing.assert_allclose(result.x, -np.linalg.solve(H, c), atol=1e-4)

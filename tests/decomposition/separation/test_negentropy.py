@@ -113,13 +113,17 @@ def test_pursuit_finds_light_and_heavy_tails_among_gaussians(index, orthogonalis
     X = random.normal(size=(4000, 5))
     X[:, 1], X[:, 3] = random.laplace(size=4000), random.uniform(-1, 1, 4000)
     A = random.normal(size=(5, 5))
-    model = ProjectionPursuit(2, index=index, orthogonalisation=orthogonalisation, random_state=0).fit(X @ A.T)
-    gains = np.abs(model.components_ @ A) * X.std(axis=0)
+    # All directions at once end at the maximum that is next to the first ones: there are as many as columns.
+    number = 2 if orthogonalisation == "deflation" else 5
+    model = ProjectionPursuit(number, index=index, orthogonalisation=orthogonalisation, n_init=30, random_state=0).fit(
+        X @ A.T
+    )
+    gains = (np.abs(model.components_ @ A) * X.std(axis=0))[:2]
     assert gains.argmax(axis=1).tolist() == [1, 3]
     assert (gains.max(axis=1) > 0.95).all()
-    assert (model.gaussian_pvalue_ < 1e-6).all()
+    assert (model.gaussian_pvalue_[:2] < 1e-6).all()
     projections = model.transform(X @ A.T)
-    np.testing.assert_allclose(projections.T @ projections / 4000, np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(projections.T @ projections / 4000, np.eye(number), atol=1e-9)
     if index == "kurtosis":
         np.testing.assert_allclose(model.index_, excess_kurtosis(projections), rtol=1e-8)
     else:

@@ -31,8 +31,9 @@ RANK = 300
 # The most models in a stack, and the least weight of one: each has to be fitted, stored and asked.
 _MOST_MEMBERS = 4
 _LEAST_WEIGHT = 0.05
-# Steps of the search for weights; each lowers the log loss, and after these it changes in the fifth digit.
-_STEPS = 200
+# The search for weights ends where the log loss exceeds its least value by this at most (nats), or after these steps.
+_GAP = 1e-5
+_STEPS = 2000
 # Probabilities below this count as this: one wrong certainty would decide about all weights.
 _LEAST_PROBABILITY = 1e-4
 # With fewer rows to learn weights from, the members have equal weights.
@@ -105,11 +106,17 @@ def learn_weights(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _weigh_probabilities(likely: np.ndarray) -> np.ndarray:
-    """Return the weights of least log loss, by EM for the weights of a mixture: each step lowers the loss."""
+    """Return the weights of least log loss, by EM for the weights of a mixture: each step lowers the loss.
+
+    The loss is convex in the weights, and its slopes are minus the factors of a step: the loss exceeds its least value
+    by the largest factor less one at most.
+    """
     weights = np.full(len(likely), 1 / len(likely))
     for _ in range(_STEPS):
-        shares = weights[:, None] * likely
-        weights = (shares / shares.sum(axis=0)).mean(axis=1)
+        factors = (likely / (weights @ likely)).mean(axis=1)
+        if factors.max() <= 1 + _GAP:
+            break
+        weights = weights * factors
     return weights
 
 
