@@ -106,3 +106,21 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _restore(self, scores: Array) -> Array:
         """Return rows from scores."""
         return namespace_of(scores).matmul(scores, self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class CentredMap(LinearMap):
+    """A linear map of rows less their mean; rows are restored about it."""
+
+    def _map_few(self, rows: np.ndarray) -> Array:
+        return (rows - self.mean_) @ self.components_.T
+
+    def _scores(self, block: Block) -> Array:
+        return block.xp.matmul(block.X - self.mean_, self.components_.T)
+
+    def _restore(self, scores: Array) -> Array:
+        return super()._restore(scores) + self.mean_

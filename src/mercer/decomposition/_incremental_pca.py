@@ -338,11 +338,6 @@ class IncrementalPCA(Projection, LimitedEstimator):
             "n_samples_seen_": int(state.n_seen),
         }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def _nothing_seen(n_features: int, dtype: Any) -> RunningAxes:
     zero = np.zeros(n_features)

@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import LimitedEstimator, fitting, seed_sequence
-from mercer._base.linear_map import LinearMap
+from mercer._base.linear_map import CentredMap
 from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, attribute, parameter
 from mercer._native.factors import online_axes
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._source import Block, Source
-from mercer._source.namespace import namespace_of
+from mercer._source import Source
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
@@ -40,7 +39,7 @@ class OnlineAxes:
     n_seen: int
 
 
-class OnlinePCA(LinearMap, LimitedEstimator):
+class OnlinePCA(CentredMap, LimitedEstimator):
     r"""Principal components learnt one row at a time, by the rules of linear neurons.
 
     With the score y = w . x of a centred row x and the rate :math:`\varepsilon`, one step adds to the axis w
@@ -240,17 +239,3 @@ class OnlinePCA(LinearMap, LimitedEstimator):
             "norms_": np.linalg.norm(state.axes, axis=1),
             "n_samples_seen_": state.n_seen,
         }
-
-    def _map_few(self, rows: np.ndarray) -> Array:
-        return (rows - self.mean_) @ self.components_.T
-
-    def _scores(self, block: Block) -> Array:
-        return block.xp.matmul(block.X - self.mean_, self.components_.T)
-
-    def _restore(self, scores: Array) -> Array:
-        return namespace_of(scores).matmul(scores, self.components_) + self.mean_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -278,6 +278,5 @@ class PCA(Projection, LimitedEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self.svd_solver in SPARSE
         return tags

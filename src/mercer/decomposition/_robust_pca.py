@@ -8,13 +8,12 @@ import numpy as np
 from scipy.linalg import svd
 
 from mercer._base import LimitedEstimator, fitting
-from mercer._base.linear_map import LinearMap
+from mercer._base.linear_map import CentredMap
 from mercer._base.parameter import Integer, Nothing, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
-from mercer._source import Block, Source
+from mercer._source import Source
 from mercer._source.memory import require_memory
-from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, floats, size
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
@@ -54,7 +53,7 @@ class PursuitState:
     stopped: bool = False
 
 
-class RobustPCA(LinearMap, LimitedEstimator):
+class RobustPCA(CentredMap, LimitedEstimator):
     r"""Robust PCA: rows as a matrix of low rank plus a sparse matrix of gross errors, by a convex program.
 
     .. math:: \min_{L, S} \lVert L \rVert_* + \lambda \lVert S \rVert_1
@@ -197,20 +196,6 @@ class RobustPCA(LinearMap, LimitedEstimator):
             "sparse_": (state.sparse * state.unit).astype(dtype),
             "n_components_": count,
         }
-
-    def _map_few(self, rows: np.ndarray) -> Array:
-        return (rows - self.mean_) @ self.components_.T
-
-    def _scores(self, block: Block) -> Array:
-        return block.xp.matmul(block.X - self.mean_, self.components_.T)
-
-    def _restore(self, scores: Array) -> Array:
-        return namespace_of(scores).matmul(scores, self.components_) + self.mean_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _advance(X: Array, state: PursuitState, weight: float, size: float) -> PursuitState:

@@ -178,8 +178,3 @@ class TruncatedSVD(LinearMap, LimitedEstimator):
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Find the components and return the scores of the same rows: ``fit(X).transform(X)``."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -10,12 +10,12 @@ from scipy.linalg import solve_triangular
 
 from mercer._base import LimitedEstimator, fitting
 from mercer._base.batches import forget_batches, open_batch
-from mercer._base.linear_map import LinearMap
+from mercer._base.linear_map import CentredMap
 from mercer._base.parameter import Choice, Integer, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.graded import decompose_rows_of_any_size
-from mercer._source import Block, Source
+from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Moments
@@ -37,7 +37,7 @@ class WhiteningState:
     inverse: Array
 
 
-class Whitening(LinearMap, LimitedEstimator):
+class Whitening(CentredMap, LimitedEstimator):
     r"""Whiten rows: centre them and map them so that their covariance is the identity.
 
     With the covariance :math:`C = V \Lambda V^\top`, the rows u = B (x - m) are white for
@@ -150,19 +150,8 @@ class Whitening(LinearMap, LimitedEstimator):
             "mean_": state.mean.astype(dtype),
         }
 
-    def _map_few(self, rows: np.ndarray) -> Array:
-        return (rows - self.mean_) @ self.components_.T
-
-    def _scores(self, block: Block) -> Array:
-        return block.xp.matmul(block.X - self.mean_, self.components_.T)
-
     def _restore(self, scores: Array) -> Array:
         return namespace_of(scores).matmul(scores, self.mixing_.T) + self.mean_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _find_map(covariance: np.ndarray, method: str, floor: float) -> np.ndarray:

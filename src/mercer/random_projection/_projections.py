@@ -232,11 +232,6 @@ class RandomProjection(LinearMap, Estimator):
         inverse = self.inverse_components_ if self.compute_inverse_components else _pseudo_inverse(self.components_)
         return namespace_of(scores).matmul(scores, inverse.T)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def _pseudo_inverse(components: Any) -> Any:
     """Return the pseudo-inverse of the axes, (n_features, n_components), where the axes are."""

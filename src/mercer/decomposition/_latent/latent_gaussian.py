@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import LimitedEstimator, open_new_rows, seed_sequence
-from mercer._base.linear_map import LinearMap, MethodOnBlock
+from mercer._base.linear_map import CentredMap, MethodOnBlock
 from mercer._base.parameter import Integer, attribute, parameter
 from mercer._base.reading import read_integer
 from mercer._source import Block
@@ -17,7 +17,7 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 
 
-class LatentGaussian(LinearMap, LimitedEstimator):
+class LatentGaussian(CentredMap, LimitedEstimator):
     """x = mean + W^T z + e with z ~ N(0, I) and e ~ N(0, diag(noise)); W is ``components_``, (k, d)."""
 
     max_iter: int = parameter(Integer(1), default=1000)
@@ -69,9 +69,6 @@ class LatentGaussian(LinearMap, LimitedEstimator):
     def _scores(self, block: Block) -> Array:
         A = Placement.of(block.X).put(self._posterior()[0])
         return block.xp.matmul(block.X - self.mean_, block.xp.astype(A, block.X.dtype, copy=False).T)
-
-    def _restore(self, scores: Array) -> Array:
-        return namespace_of(scores).matmul(scores, self.components_) + self.mean_
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-density of each row.
@@ -147,8 +144,3 @@ class LatentGaussian(LinearMap, LimitedEstimator):
     def parameters(self) -> dict[str, Any]:
         """Return mean, loadings and noise variances by name."""
         return {"mean": self.mean_, "components": self.components_, "noise_variance": self.noise_variance_}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
