@@ -13,7 +13,7 @@ from mercer._base.model_placement import check_placement
 from mercer._base.opening import open_new_rows
 from mercer._base.scikit_learn import copy_without_callbacks
 from mercer._base.validation import few_rows
-from mercer._source import Block, open_place, open_source, place_of
+from mercer._source import Block, Source, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import DataError
@@ -77,6 +77,10 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples, n_features)
             Rows.
         """
+        return self._open_scores(X).map(lambda block: self._restore(block.X))
+
+    def _open_scores(self, X: Any) -> Source:
+        """Open what `inverse_transform` is given."""
         check_is_fitted(self)
         check_placement(self, X)
         if (place := place_of(X)) == "device":
@@ -89,7 +93,7 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
                 f"{self._n_features_out}, one per component; give what transform returned."
             )
-        return source.map(lambda block: self._restore(block.X))
+        return source
 
     @property
     def _n_features_out(self) -> int:
@@ -114,13 +118,19 @@ class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 class CentredMap(LinearMap):
-    """A linear map of rows less their mean; rows are restored about it."""
+    """A linear map of dense rows less their mean; rows are restored about it."""
+
+    _maps_sparse = False
+
+    def _mean(self) -> Any:
+        """Return what is taken off the rows before they are mapped."""
+        return self.mean_
 
     def _map_few(self, rows: np.ndarray) -> Array:
-        return (rows - self.mean_) @ self.components_.T
+        return (rows - self._mean()) @ self.components_.T
 
     def _scores(self, block: Block) -> Array:
-        return block.xp.matmul(block.X - self.mean_, self.components_.T)
+        return block.xp.matmul(block.X - self._mean(), self.components_.T)
 
     def _restore(self, scores: Array) -> Array:
-        return super()._restore(scores) + self.mean_
+        return super()._restore(scores) + self._mean()

@@ -117,7 +117,6 @@ class OnlinePCA(CentredMap, LimitedEstimator):
         "n_jobs": "Threads of ``transform``; steps follow one another. Never changes a result.",
     }
 
-    _maps_sparse = False
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "each row moves the axes in turn, so that their order shows"
     }

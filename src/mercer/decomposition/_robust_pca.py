@@ -117,7 +117,6 @@ class RobustPCA(CentredMap, LimitedEstimator):
         "n_jobs": "Threads of ``transform``; never changes a result.",
     }
 
-    _maps_sparse = False
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the two parts of the rows, the multiplier and the rows themselves are four matrices of one size"
     }

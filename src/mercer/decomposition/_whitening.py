@@ -87,7 +87,6 @@ class Whitening(CentredMap, LimitedEstimator):
         "max_time": "Has no effect: one pass ends by itself.",
     }
 
-    _maps_sparse = False
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
     mean_: Any = attribute()

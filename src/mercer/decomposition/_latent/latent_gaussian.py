@@ -22,7 +22,6 @@ class LatentGaussian(CentredMap, LimitedEstimator):
 
     max_iter: int = parameter(Integer(1), default=1000)
 
-    _maps_sparse = False
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
     mean_: Any = attribute()
