@@ -31,8 +31,6 @@ C_NAMES = {
 RECORDS = re.compile(r"from mercer\._native\.\w+ import \w+ as records$")
 # An integer of ten digits or more.
 LONG_INTEGER = re.compile(r"(?<![\w.])\d{10,}(?![\w.])")
-# The first line of a module whose loop variables take their type from what they are assigned.
-INFERRED = "# cython: infer_types=True"
 
 
 class DefinitionError(ValueError):
@@ -60,8 +58,6 @@ def make_definition(source: str, module: str) -> str:
         "cimport cython",
         "from libc.math cimport INFINITY, NAN",
     ]
-    # Directives at the head of a definition file do not reach the modules that inline its functions.
-    inferred = "@cython.infer_types(True)\n" if source.startswith(INFERRED) else ""
     body = ast.parse(source).body
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     if classes:
@@ -69,7 +65,7 @@ def make_definition(source: str, module: str) -> str:
         return "\n".join([*parts, *map(define_class, classes)]) + "\n"
     for node in body:
         if isinstance(node, ast.FunctionDef):
-            parts.append("\n" + inferred + define_function(node))
+            parts.append("\n" + define_function(node))
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             parts += map(cimport, node.body)
         elif isinstance(node, ast.ImportFrom):

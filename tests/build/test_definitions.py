@@ -15,8 +15,7 @@ def load_tool():
     return module
 
 
-SOURCE = '''# cython: infer_types=True
-"""A module."""
+SOURCE = '''"""A module."""
 
 import cython
 import numpy
@@ -60,7 +59,6 @@ cdef struct Place:
     long long row
     double share
 
-@cython.infer_types(True)
 cdef inline void scale(const real[:, ::1] x, Py_ssize_t row, long long[::1] out) noexcept nogil:
     cdef Py_ssize_t k
     cdef double total = 0.0

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Find the bin of each value."""
 
 import cython
@@ -26,13 +25,8 @@ def assign_bins(
     """
     n: cython.Py_ssize_t = X.shape[0]
     d: cython.Py_ssize_t = X.shape[1]
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    step: cython.Py_ssize_t
     # A row of edges has 2^k - 1 entries, so the binary search begins with a step of 2^(k - 1) and takes k steps.
     widest: cython.Py_ssize_t = (edges.shape[1] + 1) // 2
-    x: cython.double
     with cython.nogil:
         first = 0
         while first < n:

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The loss, gradients and curvatures of boosting at scores, over a run of blocks; ``slopes`` has the formulas."""
 
 import cython
@@ -23,8 +22,6 @@ def compute_loss(
     sums: cython.double[:, ::1],
 ) -> None:
     """Write the gradients (k, n, 2) of a loss (see ``slopes``) at scores (n, k), and a row of sums for each block."""
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     with cython.nogil:
         for block in range(first_block, last_block):
             start = block * unit

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Grow a tree on rows known by their bins: the tasks that worker threads share in native code.
 
 Each row carries two 64-bit words: its gradient as a multiple of a quantum, and its curvature as a multiple of another
@@ -118,7 +117,6 @@ class TreeTasks:
 
     def help(self, member: cython.Py_ssize_t):
         """Take items of all tasks as worker thread `member`, until the threads are stopped."""
-        item: cython.Py_ssize_t
         with cython.nogil:
             item = team_items.await_item(self.control, member, 1)
             while item >= 0:
@@ -193,7 +191,6 @@ class TreeTasks:
         """Draw and quantise the rows of a block, which all belong to the root."""
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
-        kept: cython.Py_ssize_t
         if self.share > 0.0:
             pairs.draw_rows(self.seed, start, stop, self.share, self.drawn)
         kept = pairs.quantise(

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The leader's part in growing a tree: which leaf is split next, and which task the threads do for it.
 
 Between two tasks all threads wait for the leader. So nodes are native records, and the interpreter only names the next
@@ -237,7 +236,6 @@ class TreeLeader:
     @cython.exceptval(check=False)
     def _offer(self, kind: cython.int, work: cython.Py_ssize_t) -> cython.void:
         """Offer a task that costs `work` pairs of words in all."""
-        items: cython.Py_ssize_t
         n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[0].side]
         if kind == leaves.COLUMNS:
             items = min(n_chosen, _MOST_ITEMS)

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The best cut of a column, from its histogram of whole numbers.
 
 A node with gradient G and curvature H whose rows get the value v lowers the loss by -(G v + (H + l2) v^2 / 2), which is

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """A boosted tree that is being grown: the records of its nodes, rules and tasks, and the queue of its open leaves.
 
 ``records`` has the NumPy types of these records.

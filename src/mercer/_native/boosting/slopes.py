@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The end of a round of boosting, for the rows of a block: add a tree to the scores, then compute the loss, gradients
 and curvatures at them.
 
@@ -27,7 +26,6 @@ def add_values(
     column: cython.Py_ssize_t,
 ) -> cython.void:
     """Add the values of their leaves to the scores of the rows of a block, which begins at row `start`."""
-    value: cython.double
     for node in range(n_nodes):
         if nodes[node].left == 0:
             value = values[node]
@@ -78,8 +76,6 @@ def add_undrawn(
 
     They are split node by node, so that they do not wait for one another, as they would if each walked down the tree.
     """
-    child: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
     # Parents come before children in the table of nodes, so a node's list is complete when its turn comes.
     for node in range(n_nodes):
         child = nodes[node].left
@@ -112,10 +108,7 @@ def compute_rows(
 
     Where the loss is `flat`, ones stand for its curvatures: splits then separate the slopes by least squares.
     """
-    first: cython.Py_ssize_t
-    count: cython.Py_ssize_t
     weighted: cython.int = weight.shape[0] > 0
-    w: cython.double
     total: cython.double = 0.0
     size: cython.double = 0.0
     curvature: cython.double = 0.0
@@ -156,8 +149,6 @@ def compute_squared(
 ) -> cython.void:
     """Do what :func:`compute_rows` does for the squared loss, in one loop: runs would take twice as long."""
     weighted: cython.int = weight.shape[0] > 0
-    slope: cython.double
-    w: cython.double
     total: cython.double = 0.0
     size: cython.double = 0.0
     curvature: cython.double = 0.0
@@ -185,7 +176,6 @@ def compute_softmax(
 ) -> cython.void:
     """Write gradients and sums of the loss log(sum_j exp(z_j)) - z_y for the rows from `start` to `stop`."""
     first: cython.Py_ssize_t
-    count: cython.Py_ssize_t
     k: cython.Py_ssize_t = scores.shape[1]
     weighted: cython.int = weight.shape[0] > 0
     p: cython.double

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Candidates for a working set: coefficients counted in bins of what moving them costs, then collected.
 
 There are four lists: the coefficients of the first group (before `split`) to raise and to lower, then those of the

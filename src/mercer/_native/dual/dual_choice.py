@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The working set of a round of block descent, from lists of the rows that break the optimality conditions most."""
 
 import cython

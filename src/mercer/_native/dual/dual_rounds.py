@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The tasks of block descent on a dual program that worker threads share.
 
 Each task is a pass over all rows, or over the square of a working set, cut into items: tiles of columns, or blocks of

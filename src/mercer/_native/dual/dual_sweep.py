@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Passes over the coefficients of a dual program, over rows of its kernel matrix, and heaps of candidates."""
 
 import cython

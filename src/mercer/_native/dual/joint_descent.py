@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Row by row: descent on the dual of the joint machine of several classes (Crammer and Singer, 2001).
 
 Row i has a coefficient A_im for each class, of sum zero, at most box_i for its own class and at most zero for others.

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Values of Mercer kernels from a tile of dot products, in place.
 
 A tile holds the dot products of some rows with others, as a BLAS leaves them. Radial kernels are functions of the

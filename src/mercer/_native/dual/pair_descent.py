@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Two coefficients at a time: descent on the dual of a support vector machine within a block of rows.
 
 The problem is to minimise, over coefficients b with a fixed sum (or, in two groups, two fixed sums),

@@ -56,7 +56,6 @@ def move(
     """Raise coefficient `i` and lower `j` by gap / curvature, or as far as their boxes allow; return the size."""
     # The minimum of a parabola with slope -gap; a flat one is treated as barely curved, so that the step stays finite.
     size: cython.double = gap / (FLAT if curvature < FLAT else curvature)
-    room: cython.double
     # Each coefficient stops at its bound or, where there is a kink, at zero.
     room = upper[i] - b[i] if b[i] >= 0.0 or kink == 0.0 else -b[i]
     if size > room:

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Values of radial kernels between rows, from dot products in registers.
 
 The profiles by number are those of ``kernel_values``, and their arithmetic is that of ``inline``, but for the Gaussian

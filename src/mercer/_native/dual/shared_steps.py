@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Pair steps taken by several threads, each with a share of the columns of a working set.
 
 A thread owns the slopes of its columns and a copy of all coefficients. A step has two exchanges: which coefficient

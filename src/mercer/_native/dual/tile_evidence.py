@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The log marginal likelihood of a Gaussian process on one tile of rows, its slope and its curvatures.
 
 The covariance is C = c P + diag(v) with P = p(s) a radial kernel of the squared distance s in length scales, c its

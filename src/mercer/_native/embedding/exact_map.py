@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Forces between all pairs of points of a map, in float64, for the t and the Gaussian kernel."""
 
 import cython

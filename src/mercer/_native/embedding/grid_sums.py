@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Sums over the points of a flat map by a grid: points are spread over nodes by cubic B-splines, and read off so.
 
 Also the attraction along edges, row by row, for maps whose repulsion comes from a grid.

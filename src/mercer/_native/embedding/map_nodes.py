@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The nodes of a tree of cells over the points of a map: order of the points, boxes and moments.
 
 The tree is balanced: its leaves hold 16 points that follow one another in `order`, and the nodes are numbered so that a

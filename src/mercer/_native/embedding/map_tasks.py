@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Gradient descent of a map by a team of threads: attraction along edges, repulsion by a tree of cells.
 
 ``map_nodes.py`` describes the tree. Boxes and moments are made anew in each iteration, the order of the points only now

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Widths of Gaussians by their perplexity: a Newton iteration for each row, kept inside a bracket."""
 
 import cython

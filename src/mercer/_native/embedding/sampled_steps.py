@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Stochastic steps of a map: edges drawn by their weights attract their ends, and each draws rows that repel.
 
 Time runs in epochs. An edge has events at a fixed rate from a phase of its own: event number m happens where
@@ -122,7 +121,6 @@ def _work(steps: SampledSteps, item: cython.Py_ssize_t, member: cython.Py_ssize_
     first: cython.Py_ssize_t = item * _ROWS
     last: cython.Py_ssize_t = min(first + _ROWS, steps.places.shape[1])
     edge: cython.Py_ssize_t = steps.starts[first]
-    end: cython.Py_ssize_t
     for i in range(first, last):
         for axis in range(steps.places.shape[2]):
             steps.places[1 - now, i, axis] = steps.places[now, i, axis]
@@ -150,9 +148,6 @@ def _act(
     now: cython.Py_ssize_t = steps.step % 2
     drawing: cython.Py_ssize_t = 0
     resting: cython.Py_ssize_t = 0
-    number: cython.int
-    happens: cython.int
-    draws: cython.int
     for e in range(first, last):
         number = cython.cast(cython.int, steps.rates[e] * steps.after + steps.phases[e])
         happens = 0 if number == cython.cast(cython.int, steps.rates[e] * steps.before + steps.phases[e]) else 1
@@ -203,8 +198,6 @@ def _draw(
 
     A point that draws itself is not moved by that: the step between the two is zero.
     """
-    key: cython.ulonglong
-    base: cython.Py_ssize_t
     for draw in range(steps.draws):
         base = size * (draw + 1)
         for event in range(size):
@@ -255,10 +248,8 @@ def _weigh(
     forces: cython.float[:, ::1], filled: cython.Py_ssize_t, a: cython.float, b: cython.float, strength: cython.float
 ) -> cython.void:
     """Replace squared distances, ``forces[1]``, by the factors of the steps between the points."""
-    square: cython.float
     power: cython.float
     above: cython.float
-    below: cython.float
     pull: cython.float = -2.0 * a * b
     push: cython.float = 2.0 * strength * b
     for s in range(filled):

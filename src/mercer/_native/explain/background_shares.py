@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Shapley values of trees for the game in which an unknown column has its value in a row of a background.
 
 For a row x and a background row b the columns of a coalition come from x and the others from b. On the way to a leaf
@@ -64,7 +63,6 @@ class Parting:
     ) -> cython.void:
         """Add the value of a leaf to the shares of pairs, the lower player first."""
         other: cython.int = count - own
-        part: cython.double
         for i in range(count):
             for j in range(i):
                 first: cython.int = min(self.listed[i], self.listed[j])

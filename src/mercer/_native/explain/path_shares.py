@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Shapley values of trees for the game in which a row takes both sides of a split by an unknown column.
 
 The sides are weighted by the training rows that took them. A leaf of value v is then worth v times a product over the
@@ -106,8 +105,6 @@ def trace_paths(
     `players` has the player of each column; `route` is scratch for a node of each level.
     """
     paths: Paths = Paths(*arrays)
-    node: cython.Py_ssize_t
-    right: cython.Py_ssize_t
     with cython.nogil:
         for t in range(roots.shape[0]):
             most[t] = deepest[t] = 0
@@ -176,8 +173,6 @@ def write_table(
     out.tables[place + 1] = find_ratio(weights, right, node)
     row: cython.Py_ssize_t = place + 2
     rule: cython.Py_ssize_t = find_rule(points)
-    old: cython.double
-    effect: cython.double
     for q in range(points):
         t: cython.double = out.times[rule + q]
         rest: cython.double = out.rests[rule + q]
@@ -290,7 +285,6 @@ def write_tree(
     """Write the tables of the nodes of one tree."""
     root: cython.Py_ssize_t = tree[0]
     points: cython.Py_ssize_t = tree[2]
-    place: cython.Py_ssize_t
     for node in range(root, root + tree[1]):
         route[paths.levels[node]] = cython.cast(cython.int, node)
         if out.effects.shape[0] > 0 and node > root:

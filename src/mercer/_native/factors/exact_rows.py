@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Exact solutions of many small quadratic programs over nonnegative vectors that share one matrix.
 
 Row w of W minimises w^T G w / 2 - p . w over w >= 0, with p the same row of P less a number. Coordinate descent finds

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Coordinate descent for many small quadratic programs over nonnegative vectors that share one matrix.
 
 Row w of W minimises w^T G w / 2 - p . w over w >= 0, with p the same row of P. Nonnegative matrix factorisation is a

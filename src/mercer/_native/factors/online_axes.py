@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Steps of online principal component analysis: Hebb's, Oja's and Sanger's rule, one row after the other.
 
 With the scores y = W x of a centred row x, all rules add rate y_i r to axis i; they differ in the residual r:

@@ -18,8 +18,6 @@ def multiply_sampled(
     out: cython.double[::1],
 ) -> None:
     """Write w_i . t_j to `out` for every stored entry (i, j) of a CSR matrix; rows of `T` are columns."""
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     with cython.nogil:
         for row in range(W.shape[0]):
             for place in range(pointers[row], pointers[row + 1]):

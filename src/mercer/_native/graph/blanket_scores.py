@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Scores of classes from the tables around a class variable, and the bins of numbers."""
 
 import cython

@@ -30,7 +30,6 @@ LARGE = 4096
 
 def add_logs(scale: cython.double[::1], counts: cython.Py_ssize_t[::1]) -> cython.double:
     """Return the sum of the logarithms of the scales that count; minus infinity if a message was zero everywhere."""
-    c: cython.Py_ssize_t
     total: cython.double = 0.0
     for c in range(scale.shape[0]):
         if scale[c] == 0.0:
@@ -47,7 +46,6 @@ def count_cells(
 ) -> cython.Py_ssize_t:
     """Return the number of combinations of states of the variables from `low` to `high`."""
     cells: cython.Py_ssize_t = 1
-    j: cython.Py_ssize_t
     for j in range(low, high):
         cells *= length[variables[j]]
     return cells
@@ -81,11 +79,6 @@ def map_axes(
 ) -> cython.Py_ssize_t:
     """Write the offsets over the axes from `low` to `high`, the last running fastest; return where they end."""
     count: cython.Py_ssize_t = 1
-    axis: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    n: cython.Py_ssize_t
-    offset: cython.Py_ssize_t
     maps[begin] = 0
     # The offsets over one more axis are all old offsets plus each multiple of its stride.
     for axis in range(low, high):
@@ -118,11 +111,9 @@ def describe_operand(
 
     Returns where the maps end.
     """
-    axis: cython.Py_ssize_t
     size: cython.Py_ssize_t = 1
     width: cython.Py_ssize_t = 1
     kind: cython.Py_ssize_t = -1
-    n: cython.Py_ssize_t
     # A stride of zero marks an axis that the operand does not have.
     for axis in range(n_axes):
         size *= length[variables[origin + axis]] if strides[axis] != 0 else 1
@@ -160,8 +151,6 @@ def multiply(
     fresh: cython.bint,
 ) -> cython.void:
     """Multiply `row`, the one of that number, by the operands from `low` to `high`; a fresh row begins as ones."""
-    s: cython.Py_ssize_t
-    base: cython.Py_ssize_t
     if fresh and low == high:
         table_rows.fill(row, 0, count, 1.0)
     for s in range(low, high):
@@ -183,7 +172,6 @@ def multiply_into(
     count: cython.Py_ssize_t,
 ) -> cython.void:
     """Write the product of row k and an operand to row k + 1."""
-    i: cython.Py_ssize_t
     base: cython.Py_ssize_t = slots[s, BASE] + maps[slots[s, ROWS] + number]
     for i in range(count):
         rows[k + 1, i] = rows[k, i]
@@ -221,8 +209,6 @@ def pass_down(
     product of the tables, the message from above and the messages of the children before k; the last row holds that
     of the children after k.
     """
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     # The last row of `rows` is scratch: prefix products are in the rows before it.
     last: cython.Py_ssize_t = rows.shape[0] - 1
     multiply(slots, 0, n_own, work, maps, number, rows[0], count, True)

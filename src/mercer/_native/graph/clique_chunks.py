@@ -22,7 +22,6 @@ def choose_cut(
     split: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
     """Return the first axis before `split` with more than one state, or 0."""
-    axis: cython.Py_ssize_t
     for axis in range(split):
         if length[variables[origin + axis]] > 1:
             return axis
@@ -46,9 +45,6 @@ def share_slots(
     spare: cython.Py_ssize_t,
 ) -> cython.void:
     """Copy the operands for each chunk; results from `first` on that lack the cut axis get entries from `spare` on."""
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     for j in range(n_chunks):
         for k in range(n_slots):
             for column in range(slots.shape[1]):
@@ -68,9 +64,6 @@ def add_chunks(
     work: cython.double[::1],
 ) -> cython.void:
     """Add what the chunks summed by themselves to the results, chunk by chunk."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for j in range(n_chunks):
         for k in range(first, n_slots):
             if not slots[k, clique_axes.HAS_CUT]:

@@ -7,7 +7,6 @@ from mercer._native.shared import inline as elementary
 
 def draw_state(log_weights: cython.double[::1], q: cython.Py_ssize_t, chance: cython.double) -> cython.Py_ssize_t:
     """Return a state of `q`, drawn by a number uniform in [0, 1); the log weights become cumulative weights."""
-    a: cython.Py_ssize_t
     most: cython.double = log_weights[0]
     for a in range(1, q):
         most = log_weights[a] if log_weights[a] > most else most

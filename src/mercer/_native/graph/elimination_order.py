@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Order the unknowns of a sparse symmetric matrix so that few zeros fill in when they are eliminated.
 
 The next unknown is one with the fewest neighbours (minimum degree). Eliminating it joins its neighbours with each
@@ -126,7 +125,6 @@ class Elimination:
         table, places = self.table, self.places
         if self.free + size <= places.shape[0]:
             return
-        k: cython.Py_ssize_t
         kept: cython.Py_ssize_t = 0
         self.work += self.free - self.base
         self.free = self.base
@@ -195,8 +193,6 @@ class Elimination:
     def count_outside(self, pivot: cython.int) -> cython.void:
         """Count for each element that meets the pivot's how many of its unknowns the pivot's has not."""
         table, places = self.table, self.places
-        k: cython.Py_ssize_t
-        m: cython.Py_ssize_t
         for k in range(table[BEGIN, pivot], table[BEGIN, pivot] + table[LENGTH, pivot]):
             unknown: cython.int = places[k]
             for m in range(table[BEGIN, unknown], table[BEGIN, unknown] + table[ELEMENTS, unknown]):
@@ -257,7 +253,6 @@ class Elimination:
     def are_equal(self, unknown: cython.int, other: cython.int) -> cython.bint:
         """Return whether the list of `other` has the entries of that of `unknown`, which were seen in this turn."""
         table, places = self.table, self.places
-        k: cython.Py_ssize_t
         if table[LENGTH, unknown] != table[LENGTH, other] or table[ELEMENTS, unknown] != table[ELEMENTS, other]:
             return False
         for k in range(table[BEGIN, other], table[BEGIN, other] + table[LENGTH, other]):
@@ -271,7 +266,6 @@ class Elimination:
     def merge_chain(self, first: cython.int) -> cython.void:
         """Merge the unknowns with equal lists among those of one key."""
         table, places = self.table, self.places
-        k: cython.Py_ssize_t
         while first >= 0:
             self.turn += 1
             if table[NEXT, first] >= 0:

@@ -11,7 +11,6 @@ def set_lengths(
     card: cython.Py_ssize_t[::1], code: cython.Py_ssize_t[::1], length: cython.Py_ssize_t[::1]
 ) -> cython.void:
     """Set the number of states that evidence leaves each variable."""
-    v: cython.Py_ssize_t
     for v in range(card.shape[0]):
         length[v] = 1 if code[v] >= 0 else card[v]
 
@@ -24,8 +23,6 @@ def set_sizes(
     size: cython.Py_ssize_t[::1],
 ) -> cython.void:
     """Set the number of entries of the messages between each clique and its parent."""
-    c: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for c in range(n_shared.shape[0]):
         size[c] = 1
         for j in range(first[c], first[c] + n_shared[c]):
@@ -42,8 +39,6 @@ def mark_touched(
     touched: cython.Py_ssize_t[::1],
 ) -> cython.void:
     """Mark the cliques in or below which a variable is observed that has its table there."""
-    c: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for c in range(touched.shape[0]):
         touched[c] = 0
         for j in range(first_table[c], first_table[c + 1]):
@@ -65,7 +60,6 @@ def mark_units(
 
     The tables below a message that is one everywhere sum to one, so the scales of the messages there do not count.
     """
-    c: cython.Py_ssize_t
     for c in range(parent.shape[0] - 1, -1, -1):
         unit[c] = barren[c] != 0 and touched[c] == 0
         counts[c] = unit[c] == 0 and (parent[c] < 0 or counts[parent[c]] != 0)
@@ -82,11 +76,6 @@ def trace_back(
     states: cython.Py_ssize_t[::1],
 ) -> cython.void:
     """Write the best states, from the roots down, given the best cell for each entry of the messages upwards."""
-    c: cython.Py_ssize_t
-    axis: cython.Py_ssize_t
-    v: cython.Py_ssize_t
-    entry: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
     for c in range(n_shared.shape[0] - 1, -1, -1):
         # The separator's states are known from the parent; they number the entry whose best cell was noted.
         entry = 0

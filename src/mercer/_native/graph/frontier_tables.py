@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Tables over the states of a frontier of sites: add a site, sum one out, and find the best state of one.
 
 A model of q states per site has the energy E = -sum K_ij [a_i = a_j] - sum g_i[a_i]. Sites are added one after another
@@ -38,7 +37,6 @@ def add_site(
     out : (channels, size * q)
     """
     q: cython.Py_ssize_t = field.shape[0]
-    digit: cython.Py_ssize_t
     whole: cython.bint = tables.shape[0] > 1
     with cython.nogil:
         for x in range(tables.shape[1]):
@@ -151,7 +149,6 @@ def sum_pairs(
     out: cython.double[:, :, ::1],
 ) -> None:
     """Add up the probabilities of the pairs (state of a neighbour, state of the newest site), per neighbour."""
-    digit: cython.Py_ssize_t
     with cython.nogil:
         for x in range(posterior.shape[0] // q):
             for k in range(strides.shape[0]):

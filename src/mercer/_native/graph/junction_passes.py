@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Messages along a junction tree: from the leaves to the roots, and back.
 
 The table of a clique is never stored. Its cells are visited row by row: the last axes of the clique, up to some hundred

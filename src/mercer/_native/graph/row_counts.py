@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Counts of rows for the tables of a Bayesian network: the weight of each combination of codes of some columns."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Moves of whole clusters of sites: all clusters at once (Swendsen and Wang), or one grown from a seed (Wolff).
 
 A bond whose two sites agree with the sign of its coupling is closed with probability 1 - exp(-beta |K|); sites that

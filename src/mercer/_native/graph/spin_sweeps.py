@@ -38,7 +38,6 @@ def sweep_heat_bath(
     sweep: cython.Py_ssize_t
     t: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    a: cython.Py_ssize_t
     site: cython.Py_ssize_t
     q: cython.Py_ssize_t = fields.shape[1]
     logit: cython.double

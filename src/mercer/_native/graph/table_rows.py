@@ -19,14 +19,12 @@ def fill(
     row: cython.double[::1], start: cython.Py_ssize_t, count: cython.Py_ssize_t, value: cython.double
 ) -> cython.void:
     """Set some entries to one value."""
-    i: cython.Py_ssize_t
     for i in range(start, start + count):
         row[i] = value
 
 
 def clear(strides: cython.Py_ssize_t[::1], count: cython.Py_ssize_t) -> cython.void:
     """Set the first strides to zero."""
-    axis: cython.Py_ssize_t
     for axis in range(count):
         strides[axis] = 0
 
@@ -38,9 +36,6 @@ def normalise(
     target: cython.double[::1],
 ) -> cython.void:
     """Write runs of `work`, which begin at `first` after `origin`, divided by their sums."""
-    v: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    total: cython.double
     for v in range(first.shape[0] - 1):
         total = 0.0
         for i in range(first[v], first[v + 1]):
@@ -51,7 +46,6 @@ def normalise(
 
 def divide_by_largest(work: cython.double[::1], start: cython.Py_ssize_t, count: cython.Py_ssize_t) -> cython.double:
     """Divide a message by its largest entry, unless all are zero, and return that entry."""
-    i: cython.Py_ssize_t
     largest: cython.double = 0.0
     for i in range(start, start + count):
         largest = work[i] if work[i] > largest else largest
@@ -72,10 +66,6 @@ def set_row(
     count: cython.Py_ssize_t,
 ) -> cython.void:
     """Write an operand to a row."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    value: cython.double
     if kind == RUN:
         for i in range(count // width):
             value = values[base + maps[begin + i]]
@@ -103,10 +93,6 @@ def multiply_row(
     count: cython.Py_ssize_t,
 ) -> cython.void:
     """Multiply a row by an operand."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    value: cython.double
     if kind == RUN:
         for i in range(count // width):
             value = values[base + maps[begin + i]]
@@ -134,10 +120,6 @@ def add_row(
     count: cython.Py_ssize_t,
 ) -> cython.void:
     """Add a row to a message: the cells of a run to one entry, those of a piece to an entry each."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    value: cython.double
     if kind == RUN:
         for i in range(count // width):
             # Long runs use the vectorised sum of eight parts; short ones cost less in a plain loop.
@@ -172,9 +154,6 @@ def maximise_row(
 
     Entry i of the message has its cell in cells[i - origin]. The first of equal cells stays.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     for i in range(count // width):
         for j in range(width):
             at = base + maps[begin + i] + (j if kind == PIECE else 0)

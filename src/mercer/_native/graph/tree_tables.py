@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Messages along the edges of a forest of sites with q states: exact sums, marginals, samples and best states.
 
 Sites are listed with parents before children. The energy is E = -sum K_i [a_i = a_parent(i)] - sum g_i[a_i]. The table
@@ -76,8 +75,6 @@ def collect_sums(
     messages : (n, q), written: the log message of each site to each state of its parent
     scratch : (5,)
     """
-    site: cython.Py_ssize_t
-    above: cython.Py_ssize_t
     total: cython.double = 0.0
     with cython.nogil:
         # Children before parents: the order is walked backwards.
@@ -117,8 +114,6 @@ def distribute_sums(
     pairs : (n, q, q), written: state of the parent, state of the site
     """
     q: cython.Py_ssize_t = weights.shape[1]
-    site: cython.Py_ssize_t
-    above: cython.Py_ssize_t
     with cython.nogil:
         for t in range(order.shape[0]):
             site = order[t]
@@ -198,7 +193,6 @@ def collect_best(
     states : (n,), written
     """
     q: cython.Py_ssize_t = gains.shape[1]
-    site: cython.Py_ssize_t
     total: cython.double = 0.0
     with cython.nogil:
         for t in range(order.shape[0] - 1, -1, -1):

@@ -66,7 +66,6 @@ class State:
 @cython.exceptval(check=False)
 def residuals(scores: cython.double[::1], y: cython.double, loss: cython.int) -> cython.void:
     """Overwrite the scores of one row by the derivatives of its loss."""
-    j: cython.Py_ssize_t
     most: cython.double = scores[0]
     total: cython.double = 0.0
     if loss == _LOGISTIC:
@@ -99,9 +98,6 @@ def update(
     change: cython.double,
 ) -> cython.void:
     """Move w along -(push x + average), apply the proximal map, and add `change` times x to the average."""
-    j: cython.Py_ssize_t
-    moved: cython.double
-    size: cython.double
     # Two loops: one that writes both arrays needs too many checks for overlap to be vectorised.
     for j in range(x.shape[0]):
         moved = w[j] - step[j] * (push * x[j] + average[j])
@@ -182,13 +178,7 @@ def visit_dense(
     row: cython.double[::1],
 ):
     """Visit the rows of `order`, each less `mean`; `row` is scratch of d values."""
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     last: cython.Py_ssize_t = X.shape[1]
-    change: cython.double
-    push: cython.double
     w: cython.double[:, ::1] = state.w
     average: cython.double[:, ::1] = state.average
     scores: cython.double[::1] = state.scores
@@ -227,14 +217,7 @@ def visit_sparse(
 
     `seen` is scratch of d values: after how many visits of this call each column was last brought up to date.
     """
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    e: cython.Py_ssize_t
     last: cython.Py_ssize_t = state.w.shape[1] - 1
-    change: cython.double
-    push: cython.double
     w: cython.double[:, ::1] = state.w
     average: cython.double[:, ::1] = state.average
     scores: cython.double[::1] = state.scores

@@ -25,7 +25,6 @@ def catch_up(
     scratch: cython.double[:, ::1],
 ) -> cython.void:
     """Move every column by what it has missed, multiply the shrinkage in, and start both sums again at zero."""
-    j: cython.Py_ssize_t
     for j in range(w.shape[0]):
         w[j] += mean[j] * (pushes - scratch[1, j]) - step * average[j] * (steps - scratch[0, j])
         w[j] *= scale
@@ -69,7 +68,6 @@ def visit_centred(
     mean_average: cython.double = 0.0
     mean_w: cython.double = 0.0
     cython.declare(mean_row=cython.double, score=cython.double, change=cython.double, push=cython.double)
-    direct: cython.double
     with cython.nogil:
         for i in range(table.shape[0]):
             gamma += table[i, 0]

@@ -45,17 +45,12 @@ def gap_of(
     excess: cython.double,
 ) -> cython.double:
     """Return the duality gap; see ``duality_gap``."""
-    j: cython.Py_ssize_t
-    slope: cython.double
-    size: cython.double
-    over: cython.double
     one_norm: cython.double = 0.0
     two_norm: cython.double = 0.0
     product: cython.double = 0.0
     top: cython.double = beyond
     smooth: cython.double = 0.0
     scale: cython.double = 1.0
-    gap: cython.double
     # An l2 penalty is a lasso whose X has the rows sqrt(l2) I added (Zou and Hastie, 2005, lemma 1): `slope` is that
     # design's x_j . r.
     for j in range(w.shape[0]):
@@ -181,7 +176,6 @@ def find_objective(
     positive: cython.bint,
 ) -> cython.double:
     """Return the objective up to |y|^2 / 2; infinite where `positive` is broken."""
-    j: cython.Py_ssize_t
     total: cython.double = 0.0
     for j in range(w.shape[0]):
         if positive and w[j] < 0:
@@ -202,7 +196,6 @@ def store_iterate(
     row: cython.Py_ssize_t,
 ) -> cython.void:
     """Write a point and its slope to a row of the record."""
-    j: cython.Py_ssize_t
     for j in range(w.shape[0]):
         W[row, j] = w[j]
         Q[row, j] = q[j]
@@ -274,13 +267,11 @@ def gram_descent(
     m: cython.Py_ssize_t = w.shape[0]
     turn: cython.Py_ssize_t = 0
     held: cython.Py_ssize_t = 0
-    at: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     change: cython.double
     moved: cython.double
     largest: cython.double
-    rest: cython.double
     with cython.nogil:
         # The record holds the point before the first of k sweeps and that after each: k steps to mix.
         store_iterate(w, q, W, Q, 0)
@@ -331,10 +322,6 @@ def column_descent(
 
     r = y - X w is kept true. Returns the largest move.
     """
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    change: cython.double
     moved: cython.double = 0.0
     with cython.nogil:
         for at in range(order.shape[0]):
@@ -374,11 +361,6 @@ def sparse_descent(
     l1: cython.double = penalty[0]
     l2: cython.double = penalty[1]
     positive: cython.bint = penalty[2]
-    at: cython.Py_ssize_t
-    e: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    change: cython.double
-    slope: cython.double
     moved: cython.double = 0.0
     with cython.nogil:
         for at in range(order.shape[0]):

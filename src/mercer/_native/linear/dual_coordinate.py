@@ -67,7 +67,6 @@ def solve_logistic(margin: cython.double, square: cython.double) -> cython.doubl
     last: cython.double = square
     p: cython.double
     value: cython.double
-    slope: cython.double
     turn: cython.int = 0
     while turn < _NEWTON_TURNS and (last > _NEWTON_STEP or last < -_NEWTON_STEP):
         turn += 1
@@ -101,7 +100,6 @@ def step_to(
     """Return the slope that maximises the dual in one coordinate: the proximal step of the loss from m + step slope."""
     far: cython.double = m + step * slope
     width: cython.double = shape[_WIDTH] + step
-    best: cython.double
     if shape[_WIDTH] < 0:
         return -inline.expit(solve_logistic(far, step))
     # A row of zeros has step zero: the quotient only needs the right sign, since it is clipped to the limit.
@@ -130,7 +128,6 @@ def find_slack(
     """Return the distance of m to the boundary of the margins at which `slope` is optimal; negative outside of them."""
     below: cython.double = m - centre + shape[_TUBE]
     above: cython.double = m - centre - shape[_TUBE]
-    gap: cython.double
     # The slope is optimal at margins between two corners (zero), beyond one corner (a limit), or at one margin only (a
     # parabola).
     if slope == 0:
@@ -151,8 +148,6 @@ def multiply_row(
     data: cython.const[real][::1], first: cython.Py_ssize_t, d: cython.Py_ssize_t, w: cython.double[::1]
 ) -> cython.double:
     """Return the dot product of w with the dense row of d values that starts at `first`, over eight accumulators."""
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     whole: cython.Py_ssize_t = d - d % 8
     # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
@@ -179,7 +174,6 @@ def multiply_stored(
 ) -> cython.double:
     """Return the dot product of w with the CSR row stored from `first` to `stop`, over four accumulators."""
     e: cython.Py_ssize_t = first
-    lane: cython.Py_ssize_t
     part = cython.declare(cython.double[4])
     for lane in range(4):
         part[lane] = 0.0

@@ -27,7 +27,6 @@ def sweep_columns(
     c: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    turn: cython.Py_ssize_t
     p: cython.Py_ssize_t = S.shape[0]
     target: cython.double
     change: cython.double

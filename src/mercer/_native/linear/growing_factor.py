@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """A Cholesky factor L of the inner products of some columns, which gains a column at the end or loses any of them."""
 
 import cython
@@ -19,9 +18,7 @@ def add_column(
 
     The pivot is the length of what the other columns leave of it as a share of its own, and at least `least`.
     """
-    i: cython.Py_ssize_t
     square: cython.double = rows[at, column]
-    rest: cython.double
     share: cython.double
     if not square > 0:
         return 0.0
@@ -41,15 +38,12 @@ def extend_lower(L: cython.const[cython.double][:, ::1], at: cython.Py_ssize_t, 
 
 def solve_lower(L: cython.const[cython.double][:, ::1], size: cython.Py_ssize_t, x: cython.double[::1]) -> cython.void:
     """Overwrite x by L^-1 x."""
-    i: cython.Py_ssize_t
     for i in range(size):
         extend_lower(L, i, x)
 
 
 def solve_upper(L: cython.const[cython.double][:, ::1], size: cython.Py_ssize_t, x: cython.double[::1]) -> cython.void:
     """Overwrite x by L^-T x."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for i in range(size - 1, -1, -1):
         x[i] /= L[i, i]
         for j in range(i):
@@ -87,12 +81,6 @@ def add_rows(
     out: cython.double[::1],
 ) -> cython.void:
     """Write sum_k u_k rows[place[order_k]] to `out`."""
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    e: cython.Py_ssize_t
     for j in range(out.shape[0]):
         out[j] = 0.0
     # Four rows at a time: the sums are read and written a quarter as often.

@@ -64,7 +64,6 @@ def find_join(
     best: cython.double = longest
     rest: cython.double
     step: cython.double
-    back: cython.double
     counts[JOINS] = -1
     for j in range(columns.shape[1]):
         if marks[j] != FREE:
@@ -99,10 +98,7 @@ def find_exit(
     longest: cython.double,
 ) -> cython.Py_ssize_t:
     """Return the slot whose coefficient reaches zero first, within the longest step, or -1."""
-    k: cython.Py_ssize_t
     found: cython.Py_ssize_t = -1
-    w: cython.double
-    step: cython.double
     for k in range(used):
         # Only a coefficient that moves against the sign of its slope can get to zero.
         if slots[MOVE, k] * slots[SIGN, k] >= 0:
@@ -160,7 +156,6 @@ def leave(
     slot: cython.Py_ssize_t,
 ) -> cython.void:
     """Take the column of a slot out of use; its coefficient is zero from now on."""
-    k: cython.Py_ssize_t
     used: cython.Py_ssize_t = counts[USED]
     counts[LEFT] = order[slot]
     counts[JOINS] = -1
@@ -187,8 +182,6 @@ def move(
     product: cython.double,
 ) -> cython.void:
     """Go a step; `product` is s . u = |X u|^2."""
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for j in range(columns.shape[1]):
         columns[SLOPE, j] -= step * columns[FALL, j]
     # |r - step X u|^2 with r . X u = C s . u.
@@ -213,7 +206,6 @@ def keep_knot(
 
     A table of one row keeps the coefficients of the last knot alone.
     """
-    j: cython.Py_ssize_t
     at: cython.Py_ssize_t = counts[KNOTS]
     row: cython.Py_ssize_t = at if knots.shape[0] > 1 else 0
     size: cython.double = 0.0

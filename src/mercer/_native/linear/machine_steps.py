@@ -197,9 +197,6 @@ def look_ahead(machine: Machine) -> cython.double:
     """Return the lower bound of the slopes that a step along the direction leads to, to first order."""
     X: cython.const[cython.double][:, ::1] = machine.X
     total: cython.double[::1] = machine.trial
-    i: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    slope: cython.double
     conjugate: cython.double = 0.0
     dual: cython.double = 0.0
     for a in range(total.shape[0]):
@@ -251,8 +248,6 @@ def find_direction(machine: Machine) -> cython.double:
     H: cython.double[:, ::1] = machine.hessian
     d: cython.double[::1] = machine.direction
     root: cython.double[::1] = machine.trial
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     p: cython.Py_ssize_t = d.shape[0]
     total: cython.double = 0.0
     if not factor_hessian(H, root):
@@ -277,7 +272,6 @@ def find_direction(machine: Machine) -> cython.double:
 @cython.exceptval(check=False)
 def keep_better(machine: Machine, w: cython.double[::1]) -> cython.void:
     """Keep the lower J and the higher bound."""
-    a: cython.Py_ssize_t
     machine.bound = machine.below if machine.below > machine.bound else machine.bound
     if machine.reached < machine.objective:
         machine.objective = machine.reached
@@ -290,13 +284,10 @@ def keep_better(machine: Machine, w: cython.double[::1]) -> cython.void:
 @cython.exceptval(check=False)
 def search(machine: Machine, slope: cython.double) -> cython.bint:
     """Move to the first of ever shorter steps that keeps a share of the promised decrease; return whether one did."""
-    a: cython.Py_ssize_t
     turn: cython.int = 0
     step: cython.double = 1.0
     before: cython.double = machine.value
     slack: cython.double = 1e-15 * (before if before > 0 else -before)
-    ahead: cython.double
-    share: cython.double
     while turn < _TRIALS:
         turn += 1
         for a in range(machine.trial.shape[0]):
@@ -320,7 +311,6 @@ def search(machine: Machine, slope: cython.double) -> cython.bint:
 @cython.exceptval(check=False)
 def settle(machine: Machine) -> cython.double:
     """Lower the barrier until a step is worth taking, and return the slope along it; `ended` or `odd` where none is."""
-    slope: cython.double
     cython.declare(done=cython.bint, over=cython.bint, least=cython.double)
     while True:
         slope = find_direction(machine)
@@ -350,7 +340,6 @@ def run_steps(machine: Machine, record: cython.double[:, ::1]) -> cython.Py_ssiz
     Where arithmetic fails or no step lowers J, the machine is `odd`: the caller uses another method.
     """
     done: cython.Py_ssize_t = 0
-    slope: cython.double
     with cython.nogil:
         evaluate(machine, machine.current)
         keep_better(machine, machine.current)

@@ -34,9 +34,7 @@ def find_column(
     columns: cython.const[cython.double][:, ::1], marks: cython.const[cython.schar][::1], least: cython.double
 ) -> cython.Py_ssize_t:
     """Return the free column with the largest slope above `least`, or -1."""
-    j: cython.Py_ssize_t
     found: cython.Py_ssize_t = -1
-    size: cython.double
     for j in range(columns.shape[1]):
         size = columns[SLOPE, j] if columns[SLOPE, j] > 0 else -columns[SLOPE, j]
         if marks[j] == 0 and size > least:
@@ -58,8 +56,6 @@ def solve(
     used: cython.Py_ssize_t,
 ) -> cython.void:
     """Fit least squares over the columns in use, and compute all slopes."""
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     for k in range(used):
         slots[SOLVED, k] = slots[LOWER, k]
     growing_factor.solve_upper(L, used, slots[SOLVED])
@@ -93,8 +89,6 @@ def pursue(
         the pivot below which it does not.
     knots, squares : (k + 1, d), (k + 1,): the coefficients and the squared residual after each column, written.
     """
-    j: cython.Py_ssize_t
-    used: cython.Py_ssize_t
     ended: cython.Py_ssize_t = 0
     with cython.nogil:
         while counts[USED] < rules[0]:

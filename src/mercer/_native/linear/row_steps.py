@@ -35,7 +35,6 @@ def find_push(
     A gradient step has the factor -rate slope. Passive-aggressive steps (Crammer et al., 2006) go just as far as makes
     the loss zero, loss / |x|^2, but at most `rate` (kind I), or are softened: loss / (|x|^2 + 1 / (2 rate)) (kind II).
     """
-    steep: cython.double
     if schedule < PASSIVE_AGGRESSIVE:
         steep = row_losses.find_slope(loss, shape, y, z)
         steep = STEEPEST if steep > STEEPEST else (-STEEPEST if steep < -STEEPEST else steep)
@@ -64,8 +63,6 @@ def find_rate(
 
 def multiply_row(data: cython.const[real][::1], first: cython.Py_ssize_t, v: cython.double[::1]) -> cython.double:
     """Return the dot product of v with the dense row that starts at `first`, over eight accumulators."""
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
     part = cython.declare(cython.double[8])
     whole: cython.Py_ssize_t = v.shape[0] - v.shape[0] % 8
     for lane in range(8):

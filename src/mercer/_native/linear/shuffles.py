@@ -39,8 +39,6 @@ def shuffle_rows(
     second: cython.ulonglong,
 ) -> cython.void:
     """Write `rows` to `order` in a random order (Fisher and Yates), determined by the two words of a key."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     n: cython.Py_ssize_t = rows.shape[0]
     # The inside-out form: the row at a random place before i moves to place i, and the next row takes its place.
     for i in range(n):

@@ -127,7 +127,6 @@ class Visits:
 @cython.exceptval(check=False)
 def multiply_all(score: Score, factor: cython.double) -> cython.void:
     """Multiply v and the account of the l1 penalty, which is in its units; zero takes infinite values to zero too."""
-    j: cython.Py_ssize_t
     # The sum of all steps, mass v - lag, goes into the lag alone, so that the mass starts again at zero.
     for j in range(score.lag.shape[0]):
         score.lag[j] -= score.mass * score.v[j]
@@ -204,7 +203,6 @@ def move(
 ) -> cython.void:
     """Add `push` times a row to the coefficients w = scale v; its share of earlier averages goes into the lag."""
     d: cython.Py_ssize_t = v.shape[0]
-    e: cython.Py_ssize_t
     factor: cython.double = push / score.scale
     lags: cython.bint = lag.shape[0] > 0 and score.mass != 0.0
     if pointers.shape[0] == 0:
@@ -247,7 +245,6 @@ def take_steps(
     dense: cython.bint = pointers.shape[0] == 0
     d: cython.Py_ssize_t = v.shape[0]
     first: cython.Py_ssize_t = begin
-    stop: cython.Py_ssize_t
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, e=cython.Py_ssize_t, at=cython.Py_ssize_t)
     cython.declare(eta=cython.double, product=cython.double, length=cython.double, total=cython.double)
     while first < end:

@@ -44,7 +44,6 @@ def gap_of(
     top: cython.double = 0.0
     smooth: cython.double = 0.0
     scale: cython.double = 1.0
-    gap: cython.double
     for j in range(W.shape[1]):
         size = 0.0
         over = 0.0
@@ -105,8 +104,6 @@ def compute_left(
     squares: cython.double,
 ) -> cython.double:
     """Return |Y - X W|^2 = |Y|^2 - W . (linear + Q)."""
-    j: cython.Py_ssize_t
-    t: cython.Py_ssize_t
     for t in range(W.shape[0]):
         for j in range(W.shape[1]):
             squares -= W[t, j] * (linear[t, j] + Q[t, j])
@@ -139,13 +136,10 @@ def gram_descent(
     m: cython.Py_ssize_t = W.shape[1]
     n_targets: cython.Py_ssize_t = W.shape[0]
     turn: cython.Py_ssize_t = 0
-    at: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     t: cython.Py_ssize_t
     norm: cython.double
     share: cython.double
-    size: cython.double
     moved: cython.double
     largest: cython.double
     one: cython.double
@@ -205,14 +199,6 @@ def column_descent(
 
     R = (Y - X W)^T is kept true; `change` is scratch with an entry for each target. Returns the largest move.
     """
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    norm: cython.double
-    share: cython.double
-    size: cython.double
-    one: cython.double
     moved: cython.double = 0.0
     with cython.nogil:
         for at in range(order.shape[0]):

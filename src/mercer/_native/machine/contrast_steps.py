@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Steps of contrastive divergence on batches of rows, by a team of threads.
 
 A batch is a few tasks: the visible states of the chains are drawn given their hidden states, the hidden units follow

@@ -22,7 +22,6 @@ def list_ones(
     place: cython.Py_ssize_t,
 ) -> cython.int:
     """List the places, counted from `first`, of values that are one, the others being zero; return their number."""
-    j: cython.Py_ssize_t
     count: cython.int = 0
     # Written at every place and kept at those of ones: no branch that half of the units would mispredict.
     for j in range(size):
@@ -66,7 +65,6 @@ def add_four(
     size: cython.Py_ssize_t,
 ) -> cython.void:
     """Add four rows, given by where they begin, to `out`."""
-    c: cython.Py_ssize_t
     for c in range(size):
         out[at + c] += (rows[first + c] + rows[second + c]) + (rows[third + c] + rows[fourth + c])
 
@@ -86,9 +84,6 @@ def add_listed(
     """Add the rows listed in `count` entries, `apart` values from each other, to `out`; row i begins at
     begin + i step.
     """
-    c: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    one: cython.Py_ssize_t
     place_of = cython.declare(cython.Py_ssize_t[8])
     stop: cython.Py_ssize_t = place + count * apart
     t = place
@@ -127,8 +122,6 @@ def add_selected(
     size: cython.Py_ssize_t,
 ) -> cython.void:
     """Write `size` scores of one state, from `begin` on: the sums of the weights, (d, k), of its units that are on."""
-    c: cython.Py_ssize_t
-    panel: cython.Py_ssize_t
     n_panels: cython.Py_ssize_t = (d + high - 1) // high
     at: cython.Py_ssize_t = state * k + begin
     for c in range(size):
@@ -152,14 +145,6 @@ def tabulate_sums(
 
     Bit b of the place of a sum in its table says whether row 4 g + b is part of it; tables are (groups, 16, k).
     """
-    c: cython.Py_ssize_t
-    group: cython.Py_ssize_t
-    choice: cython.Py_ssize_t
-    bit: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    to: cython.Py_ssize_t
-    rest: cython.Py_ssize_t
-    source: cython.Py_ssize_t
     for group in range((n + 3) // 4):
         for c in range(size):
             tables[group * 16 * k + begin + c] = 0
@@ -187,10 +172,6 @@ def code_rows(
 
     The place of group g for column j is codes[g d + j], counted in rows of all tables.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    group: cython.Py_ssize_t
-    bit: cython.int
     for group in range((n + 3) // 4):
         for j in range(at, at + size):
             codes[group * d + j] = cython.cast(cython.int, 16 * group)
@@ -216,8 +197,6 @@ def add_tabulated(
 
     Rows `begin` to `end` are replaced; `codes` has room for a place of each group and column, see `code_rows`.
     """
-    j: cython.Py_ssize_t
-    c: cython.Py_ssize_t
     code_rows(values, begin, end - begin, n, d, codes)
     for j in range(begin, end):
         if keep != 1:

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Layers of binary units: their probabilities, draws from them, and sums of softplus.
 
 A draw takes its random number from a counter: the number of unit j of row i is a hash of the key and of i k + j, see
@@ -104,7 +103,6 @@ def score_flips(
     scratch : (3, k)
     out : (n,), written
     """
-    flip: cython.Py_ssize_t
     total: cython.double = 0.0
     with cython.nogil:
         for i in range(scores.shape[0]):

@@ -40,9 +40,6 @@ def draw_row(
     high_key: cython.uint,
 ) -> cython.void:
     """Draw states of 0 or 1 of some units from their scores; `count` is the number of the first one."""
-    j: cython.Py_ssize_t
-    word: cython.uint
-    number: cython.int
     chance: real
     # Uniform in [0, 1) with 24 bits, exact in float32 and float64: both precisions draw alike.
     scale: real = 2.0**-24
@@ -60,7 +57,6 @@ def sum_units(x: real[::1], factors: real[::1]) -> cython.double:
 
     The factors 1 + exp(-|x|) lie in (1, 2]: they are multiplied before one logarithm is taken.
     """
-    j: cython.Py_ssize_t
     k: cython.Py_ssize_t = factors.shape[0]
     total: cython.double = 0.0
     # Four products side by side, which do not wait for each other.
@@ -101,9 +97,7 @@ def sum_gain(
     size: cython.Py_ssize_t,
 ) -> cython.double:
     """Return by how much the sum of log(1 + exp(score + bias)) grows if `step` times the weights is added."""
-    j: cython.Py_ssize_t
     factor: real = step
-    after: cython.double
     for j in range(size):
         scratch[free + j] = scores[at + j] + bias[begin + j] + factor * weights[place + j]
     after = sum_units(scratch[free : free + size], scratch[free + size : free + 2 * size])
@@ -126,9 +120,6 @@ def sign_units(
     """Replace the scores of units from `begin` on, of n rows, by signed probabilities; add rate times their sums to
     the biases.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     sign: real
     rate: real = given_rate
     for j in range(size):
@@ -159,8 +150,6 @@ def add_signed(
     given_rate: cython.double,
 ) -> cython.void:
     """Add rate times the signed sums over n rows of the values from `begin` on to the biases."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     sign: real
     rate: real = given_rate
     for j in range(size):

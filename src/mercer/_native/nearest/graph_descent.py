@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Approximate nearest rows by a graph of neighbours: its refinement, and searches along its edges.
 
 A neighbour of a neighbour is likely a neighbour (Dong, Moses and Li, 2011). In one round every row looks at the
@@ -111,8 +110,6 @@ def join_blocks(
     first, stop : the blocks to work on
     distances, indices : (n, k), heaps as `heaps` says
     """
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     with cython.nogil:
         for block in range(first, stop):
             end = min((block + 1) * width, order.shape[0])
@@ -139,7 +136,6 @@ def reverse_edges(
     counts : (n,), zeros; written, the number of edges of each line
     backward, backward_new : (n, r), filled with -1 and 0; written
     """
-    row: cython.Py_ssize_t
     with cython.nogil:
         for column in range(forward.shape[1]):
             for i in range(forward.shape[0]):
@@ -213,7 +209,6 @@ def flag_new(
     before, after, new : (n, k), (n, s), (n, s)
     """
     count: cython.Py_ssize_t = 0
-    known: cython.int
     with cython.nogil:
         for i in range(after.shape[0]):
             for p in range(after.shape[1]):

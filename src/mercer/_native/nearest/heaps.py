@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Heaps of nearest rows: one line of `distances` and of `indices` (b, k) for each query.
 
 The farthest row, by squared distance and then by index, stands first; the children of place i are 2 i + 1 and 2 i + 2.

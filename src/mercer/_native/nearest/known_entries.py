@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Nearest rows where entries are missing: distances over the entries that two rows have in common."""
 
 import cython
@@ -18,7 +17,6 @@ def measure_row(
 ) -> cython.void:
     """Write the squared distance of a row to each training row into `sums`: infinite if they share no entry."""
     gap: cython.double
-    both: cython.double
     value: cython.double
     d: cython.Py_ssize_t = columns.shape[0]
     n: cython.Py_ssize_t = columns.shape[1]
@@ -49,7 +47,6 @@ def find_donors(
     places: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
     """List the nearest training rows that have a column, in the order of their distances; return their number."""
-    place: cython.Py_ssize_t
     k: cython.Py_ssize_t = nearest.shape[0]
     found: cython.Py_ssize_t = 0
     worst: cython.double = FAR
@@ -94,7 +91,6 @@ def fill_from_nearest(
     nearest, places : (k,) scratch for the k nearest
     out : (m, d); only the wanted entries are written
     """
-    found: cython.Py_ssize_t
     total: cython.double
     weight: cython.double
     heavy: cython.double

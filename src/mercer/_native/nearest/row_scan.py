@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Compare queries with all rows and keep the nearest: cheap bounds find candidates, exact distances decide.
 
 Rows lie in panels of 64. A bound on the distance from a query to the rows of a panel leaves out those that are farther
@@ -408,7 +407,6 @@ def round_rows(
     starts : (p, 64), written: minus half of the squared norm of the rounded row, rounded up
     errors : (p,), written: the largest length e of a rounding in each panel
     """
-    square: cython.int
     inverse: cython.double = 1.0 / step
     with cython.nogil:
         for panel in range(first, stop):
@@ -471,7 +469,6 @@ def scan_one(
     fast: cython.bint,
 ) -> cython.Py_ssize_t:
     """Write down the candidates of a panel for every query of a block; return how many there are."""
-    row: cython.Py_ssize_t
     found: cython.Py_ssize_t = 0
     for group in range(block.packed.shape[0]):
         if not byte_lanes.scan_bytes(lines, starts, panel, block.packed, group, block.limits, block.hits, fast):

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Measure shortest paths in a graph by Dijkstra's method.
 
 Nodes that have been reached wait in a heap in which a node has four children: it is half as deep as one with two, and

@@ -115,7 +115,6 @@ class NetworkTasks:
 
     def help(self, member: cython.Py_ssize_t):
         """Take items of all tasks as worker thread `member`, until the threads are stopped."""
-        item: cython.Py_ssize_t
         with cython.nogil:
             item = team_items.await_item(self.control, member, _PATIENCE)
             while item >= 0:
@@ -144,7 +143,6 @@ class NetworkTasks:
         penalty at their start times the rows, and the rows of batches with a step. The third entry counts on from its
         value: Adam needs the number of all steps.
         """
-        row: cython.Py_ssize_t
         self.order = order
         with cython.nogil:
             self.first = begin
@@ -165,8 +163,6 @@ class NetworkTasks:
     @cython.exceptval(check=False)
     def _step(self, sums: cython.double[::1]) -> cython.void:
         """Run the two tasks of a batch."""
-        row: cython.Py_ssize_t
-        piece: cython.Py_ssize_t
         penalty: cython.double = 0.0
         t: cython.double = sums[2] + 1.0
         self.rate = self.rules[0]
@@ -192,7 +188,6 @@ class NetworkTasks:
     @cython.exceptval(check=False)
     def _lead(self, kind: cython.int, items: cython.Py_ssize_t) -> cython.void:
         """Offer a task, work on it, and wait until it is done."""
-        item: cython.Py_ssize_t
         self.kind, self.items = kind, items
         team.publish(self.control, items)
         item = team_items.take_item(self.control, items)
@@ -288,7 +283,6 @@ def _meet_loss(arrays: Arrays, tasks: NetworkTasks, begin: cython.Py_ssize_t, en
     last: cython.Py_ssize_t = tasks.layout.shape[0] - 1
     k: cython.Py_ssize_t = tasks.layout[last, 1]
     cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t, at=cython.Py_ssize_t, place=cython.Py_ssize_t)
-    weight: cython.double
     for row in range(begin, end):
         i = tasks.order[tasks.first + row]
         at = tasks.layout[last, 5] + row * k

@@ -26,9 +26,6 @@ def activate(
     kind: cython.int,
 ) -> cython.void:
     """Add the bias to n rows of `out` values, and apply the activation function."""
-    row: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     z: real
     leak: real = LEAK
     for row in range(n):
@@ -69,7 +66,6 @@ def return_slopes(
     kind: cython.int,
 ) -> cython.void:
     """Multiply derivatives by those of the activation function, which its values give."""
-    j: cython.Py_ssize_t
     a: real
     leak: real = LEAK
     if kind == 1:
@@ -109,7 +105,6 @@ def meet_softmax(
     share: cython.double,
 ) -> cython.double:
     """Write share (p - y), the derivative of cross-entropy after softmax; return -log p of the label."""
-    j: cython.Py_ssize_t
     highest: real = values[at]
     total: cython.double = 0.0
     # The largest score is taken off, so that no exponential overflows.
@@ -138,9 +133,6 @@ def meet_each(
     share: cython.double,
 ) -> cython.double:
     """Write the derivatives of a loss of each output by itself, see ``row_losses``; return the row's loss."""
-    j: cython.Py_ssize_t
-    z: cython.double
-    y: cython.double
     loss: cython.double = 0.0
     for j in range(targets.shape[0]):
         z = values[at + j]
@@ -158,7 +150,6 @@ def penalise(
     theta: real[::1], gradient: real[::1], at: cython.Py_ssize_t, size: cython.Py_ssize_t, strength: cython.double
 ) -> cython.double:
     """Add the derivative of strength |w|^2 / 2 to the gradient, and return |w|^2."""
-    j: cython.Py_ssize_t
     factor: real = strength
     if strength == 0.0 or size == 0:
         return 0.0
@@ -179,7 +170,6 @@ def move(
     rules: cython.const[cython.double][::1],
 ) -> cython.void:
     """Take the step of some weights; `mean` is the velocity of momentum methods."""
-    j: cython.Py_ssize_t
     rate: real = given_rate
     keep: real = rules[1]
     take: real = 1.0 - rules[1]

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Jacobi rotations that make a set of symmetric matrices as diagonal as one rotation of the space can.
 
 The matrices are stored with the number of the matrix as the last index, so that the loops over the set run along

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Scores of independent components and their sums over a run of blocks, a cache-sized tile of rows at a time.
 
 A component y of a row x is a row of M (x - mean), plus its offset. Of a density with -log p = G the sums need G(y), its

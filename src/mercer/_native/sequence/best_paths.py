@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Viterbi's algorithm: the best sequence of states, in logarithms.
 
 The forward pass keeps scores only. The way back finds the best predecessor of the one state on the path by the same

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Forward and backward passes of a hidden Markov chain in probabilities, scaled at every step.
 
 A table has a row per step and a lane per state, rounded up to a multiple of eight; the lanes beyond the states hold

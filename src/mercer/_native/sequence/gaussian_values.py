@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Log densities of Gaussian states, and the moments of the rows that each state takes; a lane per state.
 
 Squares are taken about the state's own mean, so that no digit is lost to a common centre far away. With independent

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Kalman's filter over a run of steps.
 
     x_1 ~ N(m, P),    x_(t+1) = A x_t + drift_t + N(0, Q),    y_t = C x_t + N(0, R)

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Forward and backward passes in logarithms, for sequences whose probabilities leave the range of doubles.
 
 Each step takes an exponential per pair of states, ten times the work of ``chain_passes``. Only steps of such sequences

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Passes of a semi-Markov chain, whose states last for a number of steps with a distribution of its own.
 
 A segment of state j that begins at step t and lasts d steps weighs p_j(d) exp(S[t + d, j] - S[t, j]), where S are

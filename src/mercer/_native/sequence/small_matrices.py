@@ -94,8 +94,6 @@ def add_sandwich(
 
 def copy_matrix(P: cython.const[cython.double][:, ::1], out: cython.double[:, ::1]) -> cython.void:
     """Copy a matrix into the first rows and columns of another."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     for i in range(P.shape[0]):
         for j in range(P.shape[1]):
             out[i, j] = P[i, j]

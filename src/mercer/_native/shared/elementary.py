@@ -16,7 +16,6 @@ real = cython.fused_type(cython.float, cython.double)
 
 def exp(x: cython.const[real][::1], out: real[::1]):
     """Write e to the power of each element of `x` to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.exp(x[i])
@@ -24,7 +23,6 @@ def exp(x: cython.const[real][::1], out: real[::1]):
 
 def expm1(x: cython.const[real][::1], out: real[::1]):
     """Write exp(x) - 1, accurate near zero, to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.expm1(x[i])
@@ -32,7 +30,6 @@ def expm1(x: cython.const[real][::1], out: real[::1]):
 
 def log(x: cython.const[real][::1], out: real[::1]):
     """Write the natural logarithm of each element of `x` to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.log(x[i])
@@ -40,7 +37,6 @@ def log(x: cython.const[real][::1], out: real[::1]):
 
 def log1p(x: cython.const[real][::1], out: real[::1]):
     """Write log(1 + x), accurate near zero, to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.log1p(x[i])
@@ -48,7 +44,6 @@ def log1p(x: cython.const[real][::1], out: real[::1]):
 
 def tanh(x: cython.const[real][::1], out: real[::1]):
     """Write the hyperbolic tangent of each element of `x` to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.tanh(x[i])
@@ -56,7 +51,6 @@ def tanh(x: cython.const[real][::1], out: real[::1]):
 
 def expit(x: cython.const[real][::1], out: real[::1]):
     """Write the logistic sigmoid 1 / (1 + exp(-x)) to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.expit(x[i])
@@ -64,7 +58,6 @@ def expit(x: cython.const[real][::1], out: real[::1]):
 
 def log1pexp(x: cython.const[real][::1], out: real[::1]):
     """Write log(1 + exp(x)), the softplus, to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(x.shape[0]):
             out[i] = inline.log1pexp(x[i])
@@ -72,7 +65,6 @@ def log1pexp(x: cython.const[real][::1], out: real[::1]):
 
 def logsumexp(X: cython.const[real][:, ::1], out: cython.double[::1]):
     """Write log(sum of exp) over each row of `X` to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(X.shape[0]):
             out[i] = inline.logsumexp(X[i])
@@ -80,7 +72,6 @@ def logsumexp(X: cython.const[real][:, ::1], out: cython.double[::1]):
 
 def dot(X: cython.const[real][:, ::1], Y: cython.const[real][:, ::1], out: cython.double[::1]):
     """Write the dot product of each row of `X` with the same row of `Y` to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(X.shape[0]):
             out[i] = inline.dot(X[i], Y[i])
@@ -88,7 +79,6 @@ def dot(X: cython.const[real][:, ::1], Y: cython.const[real][:, ::1], out: cytho
 
 def distance_squared(X: cython.const[real][:, ::1], Y: cython.const[real][:, ::1], out: cython.double[::1]):
     """Write the squared Euclidean distance of each row of `X` to the same row of `Y` to `out`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(X.shape[0]):
             out[i] = inline.distance_squared(X[i], Y[i])

@@ -34,7 +34,6 @@ def find_value(loss: cython.int, shape: cython.double, y: cython.double, z: cyth
     """Return the loss at the score z of a row with target y."""
     m: cython.double = (2.0 * y - 1.0) * z
     r: cython.double = y - z if y > z else z - y
-    p: cython.double
     if loss == SQUARED:
         return 0.5 * r * r
     elif loss == LOGISTIC:
@@ -151,7 +150,6 @@ def fill_run(
     curvatures: cython.p_double,
 ) -> cython.void:
     """Write the values, slopes and curvatures of a run of rows."""
-    i: cython.Py_ssize_t
     for i in range(count):
         values[i] = find_value(loss, shape, y[i], z[i])
         slopes[i] = find_slope(loss, shape, y[i], z[i])

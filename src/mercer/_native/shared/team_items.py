@@ -31,8 +31,6 @@ def await_item(
     A thread that waits goes to sleep `patience` times as late as :func:`team.wait` would have it.
     """
     own: cython.Py_ssize_t = team.OWN + WORDS * member
-    ticket: cython.longlong
-    look: cython.Py_ssize_t
     while True:
         # A task that this thread has not finished looking at.
         if team.read_current(control) != control[own + SEEN]:

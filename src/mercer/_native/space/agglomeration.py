@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Hierarchies from a square matrix of distances, and the node indices of their merges.
 
 A merge of slots x < y leaves the new cluster in y; the distances to it follow from those to its parts (Lance and

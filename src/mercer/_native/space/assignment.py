@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Find the nearest centre of each row, and add up the rows of each cluster as k-means needs it.
 
 The squared distance of a row to a centre is the sum that ``inline.distance_squared`` takes, and a row belongs to the
@@ -88,7 +87,6 @@ def gather(
     tile: real[:, ::1],
 ) -> cython.void:
     """Copy the listed rows, minus `shift`, to the first lines of `tile`."""
-    row: cython.Py_ssize_t
     for i in range(rows.shape[0]):
         row = rows[i]
         for j in range(X.shape[1]):
@@ -245,7 +243,6 @@ def list_doubtful(
     distance to any other centre; by the triangle inequality that distance falls by at most their drift. half_gap[c] is
     half the distance from c to its nearest other centre.
     """
-    label: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     for i in range(X.shape[0]):
         # Without drifts this is the first pass: every row is listed.
@@ -276,7 +273,6 @@ def add_members(
     sums: cython.double[:, ::1],
 ) -> cython.void:
     """Add each row, times its weight, to its cluster's row of `sums`; then its weight, and its cost."""
-    label: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
     w: cython.double = 1.0
     for i in range(X.shape[0]):

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Search a tree of boxes for rows: those within a radius, the nearest with their indices, and Gaussian sums.
 
 Consecutive rows are searched for in groups that share one walk down the tree: the nearer they lie to each other, the
@@ -266,7 +265,6 @@ def lowest_within(
     out : (q,), lowered
     """
     start: cython.Py_ssize_t = 0
-    highest: cython.int
     near: cython.double[::1] = walk.near
     with cython.nogil:
         while start < rows.shape[0]:

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Sort rows into trees of boxes: each node is cut at the longest side of its box into two children.
 
 Two layouts are built from the same parts. :func:`build` fills leaves of exactly 32 rows, which searches compare in one
@@ -37,7 +36,6 @@ def enclose(
     X: cython.const[real][:, ::1], rows: cython.const[index][::1], lower: cython.double[::1], upper: cython.double[::1]
 ) -> cython.void:
     """Write the least and the greatest value of each column over the listed rows."""
-    value: cython.double
     for j in range(X.shape[1]):
         lower[j] = upper[j] = X[rows[0], j]
     for i in range(1, rows.shape[0]):
@@ -132,7 +130,6 @@ def build(
     stack : (128,) scratch
     """
     top: cython.Py_ssize_t = 1
-    node: cython.Py_ssize_t
     half: cython.int
     with cython.nogil:
         stack[0] = cython.cast(cython.int, root)
@@ -222,9 +219,6 @@ def pack(
 def smallest_values(nodes: space.Node[::1], values: cython.const[cython.double][::1],
                     out: cython.double[::1]):  # fmt: skip
     """Write the least value among the rows of each node; `values` is in the order of the tree."""
-    node: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    least: cython.double
     with cython.nogil:
         # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):

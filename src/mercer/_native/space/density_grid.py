@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Interpolation by polynomials in each cell of a lattice: row weights go to its nodes, values are computed from them.
 
 Each cell has p Chebyshev nodes a side. The share of a row in a node is the product over columns of the node's Lagrange

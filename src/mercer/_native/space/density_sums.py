@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Sum a radial profile over all rows of a tree, for tiles of nearby points, to a stated error.
 
 ``box_tree.split`` builds the tree; a tile is a box of points at which sums are wanted. A node is not opened if half the

@@ -41,8 +41,6 @@ def add_distances(
     j: cython.Py_ssize_t
     group: cython.Py_ssize_t = 0
     start: cython.Py_ssize_t = first
-    stop: cython.Py_ssize_t
-    count: cython.Py_ssize_t
     doubtful: cython.int
     square: cython.double
     with cython.nogil:

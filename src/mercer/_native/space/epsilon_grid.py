@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """DBSCAN on a grid whose cells are so small that all rows of a cell are neighbours.
 
 The cells are sorted by a key whose last axis varies fastest. So the cells within reach of a cell form a few runs of
@@ -111,8 +110,6 @@ def count(
     """Return how many rows from `start` to `stop` are within the radius of row i."""
     total: cython.Py_ssize_t = 0
     x: cython.double = Z[0, i]
-    y: cython.double
-    z: cython.double
     # Two and three columns have loops of their own without an inner loop over columns, which vector code can use.
     if Z.shape[0] == 3:
         y = Z[1, i]
@@ -155,8 +152,6 @@ def find_cores(
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
     total: cython.double
     weighted: cython.bint = weight.shape[0] > 0
     # Local views: the compiler cannot keep the fields of a record in registers while rows are written.
@@ -274,8 +269,6 @@ def link_cells(
 
     Cells that are united already need no distance. `cores` marks the cells with a core row; `box`: (2, d) scratch.
     """
-    other: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     keys: cython.const[int64_t][::1] = cells.keys
     starts: cython.const[int64_t][::1] = cells.starts
     offsets: cython.const[int64_t][::1] = cells.offsets
@@ -313,7 +306,6 @@ def first_rows(
     lowest: cython.int[::1],
 ):
     """Point each cell in `parent` at its root; write the lowest core row index of each root's cells to `lowest`."""
-    i: cython.Py_ssize_t
     with cython.nogil:
         for cell in range(parent.shape[0]):
             root = root_of(parent, cython.cast(cython.int, cell))
@@ -338,8 +330,6 @@ def find_borders(
 
     `clusters` holds each cell's label, `none` where it has no core row; a row without a core row in reach gets -1.
     """
-    other: cython.Py_ssize_t
-    i: cython.Py_ssize_t
     keys: cython.const[int64_t][::1] = cells.keys
     starts: cython.const[int64_t][::1] = cells.starts
     offsets: cython.const[int64_t][::1] = cells.offsets

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Hierarchies along the edges of a graph: the two closest clusters that an edge joins merge, again and again.
 
 Each cluster has a linked list of its edges. A merge makes a new cluster, with the index after all others, and new edges
@@ -151,7 +150,6 @@ class Edges:
 @cython.exceptval(check=False)
 def link(clusters: Clusters, edges: Edges, edge: cython.int) -> cython.void:
     """Put an edge first in the lists of its two clusters, and into the heap."""
-    side: cython.int
     for side in range(2):
         end: cython.Py_ssize_t = edges.ends[edge, side]
         edges.nexts[edge, side] = clusters.firsts[end]

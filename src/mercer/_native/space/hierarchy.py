@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """From edges to the minimum spanning tree, from it to the tree of merges, and to the condensed tree of clusters."""
 
 import cython
@@ -110,7 +109,6 @@ def condense(
     tail: cython.Py_ssize_t = 1
     clusters: cython.Py_ssize_t = 1
     node: cython.Py_ssize_t
-    child: cython.Py_ssize_t
     splits: cython.bint
     with cython.nogil:
         queue[0] = cython.cast(cython.int, 2 * n - 2)

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The online self-organising map: each row attracts its nearest unit, and that unit's neighbours on the grid."""
 
 import cython

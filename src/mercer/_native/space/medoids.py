@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Medoids: the change of the total by each possible swap, and the update after a swap.
 
 `nearest` and `second` are the indices of the two medoids nearest to each row, `near` and `next` their distances; with
@@ -175,7 +174,6 @@ def replace(
     loss: cython.double[::1],
 ) -> cython.double:
     """Replace a medoid by the row with these `distances`; update all other arguments but `weight`; return the total."""
-    distance: cython.double
     with cython.nogil:
         for i in range(table.shape[1]):
             distance = distances[i]

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Distances from one point to many, and the two hierarchies that need nothing else: Ward and single linkage.
 
 Points lie in panels of lanes, (panels, d, lanes): feature j of a panel's points is contiguous, so that vector code adds

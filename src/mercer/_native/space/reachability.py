@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Minimum spanning trees of mutual reachability: Boruvka's rounds over a tree of boxes, and Prim's algorithm.
 
 The mutual reachability of two rows is the largest of their core distances and their distance over alpha; all functions
@@ -87,7 +86,6 @@ class Search:
     @cython.exceptval(check=False)
     def next_leaf(self, bound: cython.double, shared: cython.int) -> cython.Py_ssize_t:
         """Return the next leaf that may have an edge of at most `bound` out of component `shared`; -1 if none has."""
-        node: cython.Py_ssize_t
         while self.top > 0:
             node = self.stack[self.top - 1]
             # An edge into the node weighs at least the scaled gap and at least the least core distance in it.

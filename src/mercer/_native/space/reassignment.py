@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Simulated annealing of a pairwise clustering: one object after another may change to a random other cluster."""
 
 import cython
@@ -34,7 +33,6 @@ def offer_clusters(
     sums : (M, n): the weighted sum of distances from each object to each cluster, updated
     sizes, within : (M,): the weight of each cluster, and its weighted double sum of distances, updated
     """
-    i: cython.Py_ssize_t
     p: cython.Py_ssize_t
     q: cython.Py_ssize_t
     moved: cython.Py_ssize_t = 0

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The passes of k-means++: each row's distance to its nearest centre, with and without candidates."""
 
 import cython

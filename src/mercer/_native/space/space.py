@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Nodes of a tree of boxes whose leaves hold 32 rows, one feature after the other, and distances in it.
 
 Gaps and distances are summed in the order of features, and rounding is monotone: the gap to a box is never above the

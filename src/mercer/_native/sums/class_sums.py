@@ -36,9 +36,6 @@ def add_rows(
     out: cython.double[:, ::1],
 ):
     """Add to `out` (k, d) the sum of the rows of each class less a point (d,), weighted unless `weight` is empty."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     share: cython.double = 1.0
     with cython.nogil:
         for i in range(X.shape[0]):
@@ -70,12 +67,7 @@ def add_counts(
     weights : (parts, k) raised by the weight of the rows of each class
     out : (parts, k, d) raised by their sums
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    part: cython.Py_ssize_t
     share: cython.double = 1.0
-    value: cython.double
     with cython.nogil:
         for i in range(X.shape[0]):
             part, k = i // rows, labels[i]
@@ -99,10 +91,6 @@ def add_exceeding(
     out: cython.double[:, :, ::1],
 ):
     """Add up, as :func:`add_counts` does, the weight of the rows whose value is above the threshold."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    part: cython.Py_ssize_t
     share: cython.double = 1.0
     with cython.nogil:
         for i in range(X.shape[0]):
@@ -135,9 +123,6 @@ def add_stored(
     weight : (n,) weights; or empty
     out : (k, d) sums
     """
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     share: cython.double = 1.0
     with cython.nogil:
         for i in range(labels.shape[0]):
@@ -160,11 +145,7 @@ def add_squares(
     out: cython.double[:, ::1],
 ):
     """Add to `out` (k, d) the squares of the rows of each class about its mean, weighted unless `weight` is empty."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     share: cython.double = 1.0
-    step: cython.double
     with cython.nogil:
         for i in range(X.shape[0]):
             k = labels[i]
@@ -188,13 +169,6 @@ def _pack(
     packed: cython.double[::1],
 ) -> cython.void:
     """Lay out some rows in panels, each less the mean of its class and scaled; padding must be zero already."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     width: cython.Py_ssize_t = panels.width()
     share: cython.double = 1.0
     start = 0
@@ -236,9 +210,6 @@ def add_products(
     packed : (count_packed(d),) scratch
     out : (m, pad_width(d), the same)
     """
-    group: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     with cython.nogil:
         packed[:] = 0.0
         for group in range(starts.shape[0] - 1):
@@ -269,13 +240,7 @@ def merge(
     means, steps : (k, d) the means of both; the second become the steps between them
     weights, others : (k,) the weights of both
     """
-    k: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    group: cython.Py_ssize_t
     d: cython.Py_ssize_t = means.shape[1]
-    share: cython.double
-    factor: cython.double
     with cython.nogil:
         # S = S1 + S2 + w1 w2 / (w1 + w2) step step', with step the difference of the means.
         for group in range(first.shape[0]):

@@ -22,13 +22,6 @@ def diagonal_moments(
     need not be. 64 columns at a time stay in the cache between the walk for the means and the one about them.
     An empty `weight` stands for ones; `total` is its sum.
     """
-    first: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    heavy: cython.double
-    drawn: cython.double
-    gap: cython.double
     with cython.nogil:
         # Means first, squares about them second: sums of x^2 less n mean^2 would cancel for columns far from zero.
         for first in range(0, X.shape[1], 64):
@@ -65,13 +58,7 @@ def column_moments(
     no squares at all. An empty `weight` stands for ones; `total` is its sum, and zero leaves zeros. NaN and infinity
     show in the mean of their column.
     """
-    first: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     pivot: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    heavy: cython.double
-    gap: cython.double
     with cython.nogil:
         for j in range(X.shape[1]):
             mean[j] = 0.0
@@ -108,9 +95,6 @@ def column_extent(
 
     An empty `weight` stands for ones.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    value: cython.double
     with cython.nogil:
         for i in range(X.shape[0]):
             if weight.shape[0] == 0 or weight[i] > 0:
@@ -128,8 +112,6 @@ def to_units(
     out: real[:, ::1],
 ):
     """Write (x - mean) / scale, reckoned in double and rounded once; `out` may be X itself."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(X.shape[0]):
             for j in range(X.shape[1]):
@@ -143,8 +125,6 @@ def from_units(
     out: real[:, ::1],
 ):
     """Write x scale + mean, reckoned in double and rounded once at the end; `out` may be X itself."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     with cython.nogil:
         for i in range(X.shape[0]):
             for j in range(X.shape[1]):
@@ -154,9 +134,6 @@ def from_units(
 def add_products(X: cython.const[real][:, ::1], v: cython.const[cython.double][::1], out: cython.double[::1]):
     """Add X^T v to `out`; eight rows are read at a time, for each walk along `out`."""
     i: cython.Py_ssize_t = 0
-    j: cython.Py_ssize_t
-    a: cython.double
-    b: cython.double
     with cython.nogil:
         while i + 8 <= X.shape[0]:
             for j in range(out.shape[0]):
@@ -182,9 +159,6 @@ def sparse_products(
     out: cython.double[::1],
 ):
     """Write x_j . v for the columns from `first` to `stop` of a CSC matrix."""
-    e: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    total: cython.double
     with cython.nogil:
         for j in range(first, stop):
             total = 0.0

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Number the distinct texts of a column, and write a value for each row by the number of its text.
 
 Texts lie one after the other in an array of bytes, as Arrow stores them; numbers are texts of as many bytes as their
@@ -46,12 +45,6 @@ def number_texts(
     row: cython.Py_ssize_t = first
     mask: cython.ulonglong = slots.shape[0] - 1
     most: cython.Py_ssize_t = slots.shape[0] // 2
-    begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    code: cython.int
-    mixed: cython.ulonglong
     with cython.nogil:
         while row < stop:
             if known.shape[0] > 0 and known[row] == 0:

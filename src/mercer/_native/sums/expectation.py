@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The E step of a mixture over a run of blocks: scores of features, responsibilities, and the features they weigh.
 
 The components' log densities are linear in features of a row: one, the row, and its squares or products of pairs. Two

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Losses of scores and their gradients: of scores that are known, and of a run of blocks of rows.
 
 A run of blocks needs each row twice, for a score and for a gradient, while it is in the cache.

@@ -18,14 +18,9 @@ def add_squared_errors(
     The leverage h is ``leverages @ right + share`` and the residual r of target t is ``y - fits @ right``, where `fits`
     has q columns for each target. No `weight` means ones. `row` is space for (2, a) numbers.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    a: cython.Py_ssize_t
     q: cython.Py_ssize_t = right.shape[0]
     w: cython.double = 1.0
     taken: cython.double = 1.0
-    part: cython.double
     with cython.nogil:
         for i in range(y.shape[0]):
             if weight.shape[0] > 0:

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Copies of rows that lie in Fortran order to C order, in less time than NumPy takes."""
 
 import cython

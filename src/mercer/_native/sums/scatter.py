@@ -30,8 +30,6 @@ def _column_sums(
     X: cython.const[real][:, ::1], weight: cython.const[cython.double][::1], out: cython.double[::1]
 ) -> cython.void:
     """Add to `out` the sum of each column, weighted unless `weight` is empty."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     share: cython.double = 1.0
     for i in range(X.shape[0]):
         if weight.shape[0] > 0:
@@ -53,11 +51,6 @@ def _pack(
     packed: cython.double[::1],
 ) -> cython.void:
     """Lay out rows, centred and scaled, in panels, from column `offset` on; padding must be zero already."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     width: cython.Py_ssize_t = panels.width()
     share: cython.double = 1.0
     start = 0
@@ -89,7 +82,6 @@ def _add_scatter(
 ) -> cython.void:
     """Add to `out`, at and right of its diagonal, the sum of root^2 (z - shift)(z - shift)^T over rows z = [x, y]."""
     first: cython.Py_ssize_t = 0
-    rows: cython.Py_ssize_t
     n: cython.Py_ssize_t = X.shape[0]
     while first < n:
         rows = min(TILE, n - first)
@@ -117,11 +109,7 @@ def _merge(
     """Merge two scatters, at and right of the diagonal, by the term between their means; `step` enters as the second
     mean and leaves as its distance from the first (Chan, Golub and LeVeque, 1983).
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     n: cython.Py_ssize_t = mean.shape[0]
-    share: cython.double
-    factor: cython.double
     # Two empty parts have no mean.
     if weight + other == 0.0:
         return
@@ -182,11 +170,6 @@ def moments_run(
     means : (m, d + k), zero; the mean is left in the first row
     sums : (m, pad_width(d + k), the same), zero; the scatter is left in the first, at and right of the diagonal
     """
-    i: cython.Py_ssize_t
-    block: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    other: cython.Py_ssize_t
     step: cython.Py_ssize_t = 1
     d: cython.Py_ssize_t = X.shape[1]
     with cython.nogil:
@@ -213,10 +196,6 @@ def moments_run(
 
 def unfold(sums: cython.const[cython.double][:, ::1], out: cython.double[:, ::1]):
     """Write the leading part of a matrix known at and right of its diagonal to `out`, and its mirror image."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    across: cython.Py_ssize_t
-    down: cython.Py_ssize_t
     n: cython.Py_ssize_t = out.shape[0]
     with cython.nogil:
         # By squares that fit into the first-level cache, since one of the two sides is walked down its columns.

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The sum of squares of many values, for the look at every input: at the speed at which memory is read."""
 
 import cython
@@ -10,7 +9,6 @@ def sum_squares(values: cython.const[real][::1]) -> float:
     """Return the sum of squares of all values, in float64; NaN or infinite if a value is, or if squares overflow."""
     # As many running sums as hide the time of an addition; eight would take twice as long.
     part = cython.declare(cython.double[16])
-    lane: cython.int
     total: cython.double = 0.0
     whole: cython.Py_ssize_t = values.shape[0] - values.shape[0] % 16
     with cython.nogil:

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Products of sparse rows with a few dense columns, and of their transpose.
 
 The sums of a row stay in registers, up to sixteen columns at a time, while its stored entries are read in order: the
@@ -24,7 +23,6 @@ def multiply_row(
     out: cython.double[::1],
 ) -> cython.void:
     """Write the products of one row with `width` columns of `right`, at most 16, from `first` on."""
-    value: cython.double
     sums = cython.declare(cython.double[16])
     for lane in range(width):
         sums[lane] = 0.0
@@ -78,7 +76,6 @@ def add_row(
 
     Entries before `first` were added before and count as zeros.
     """
-    value: cython.double
     given = cython.declare(cython.double[16])
     for lane in range(width):
         given[lane] = left[begin + lane] if begin + lane >= first else 0.0

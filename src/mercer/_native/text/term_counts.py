@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Counts of the terms of texts as sparse rows, and the hashes of terms."""
 
 import cython
@@ -25,9 +24,7 @@ def count_terms(
 
     `owners` (terms,) are all -1, and `places` of the same size is scratch.
     """
-    i: cython.longlong
     n: cython.longlong = 0
-    term: cython.int
     with cython.nogil:
         out_pointers[0] = 0
         for text in range(pointers.shape[0] - 1):
@@ -52,10 +49,6 @@ def sort_entries(
 ) -> cython.void:
     """Sort the entries of a row by column, by Shell's method, which needs no room."""
     gap: cython.longlong = 1
-    i: cython.longlong
-    j: cython.longlong
-    column: cython.int
-    value: cython.double
     while gap < (stop - first) // 9:
         gap = 3 * gap + 1
     while gap > 0:
@@ -82,10 +75,7 @@ def arrange_rows(
 
     Counts are multiplied by the sign of their term; empty `signs` are ones.
     """
-    i: cython.longlong
     n: cython.longlong = 0
-    first: cython.longlong
-    kept: cython.longlong
     with cython.nogil:
         out_pointers[0] = 0
         for row in range(pointers.shape[0] - 1):
@@ -133,11 +123,6 @@ def hash_terms(
     out: cython.int[::1],
 ):
     """Write MurmurHash3 (x86, 32 bits) of each term; the bytes of term i end at ``ends[i]``."""
-    i: cython.longlong
-    length: cython.longlong
-    signed: cython.longlong
-    state: cython.ulonglong
-    word: cython.ulonglong
     with cython.nogil:
         for term in range(ends.shape[0]):
             i = ends[term - 1] if term > 0 else 0

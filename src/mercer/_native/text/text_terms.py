@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Terms of texts: runs of word symbols, runs of symbols of given lengths, and runs of words.
 
 Texts stand one after the other in one array of symbols, code points or ASCII bytes, with one symbol between each two.
@@ -79,7 +78,6 @@ def number_run(
     running: cython.longlong,
 ) -> cython.int:
     """Return the number of the term that a run of symbols is."""
-    same: cython.longlong
     code: cython.longlong = running ^ (running >> 15)
     mask: cython.longlong = table.slots.shape[0] - 1
     slot: cython.longlong = code & mask
@@ -132,10 +130,6 @@ def merge_runs(
 
     Writes the number of each, and returns how much of the arena is filled; table and arena have room for all of them.
     """
-    same: cython.longlong
-    first: cython.longlong
-    slot: cython.longlong
-    term: cython.int
     mask: cython.longlong = table.slots.shape[0] - 1
     with cython.nogil:
         for i in range(n):
@@ -171,7 +165,6 @@ def merge_pairs(
 
     `numbers` are those of the words in their own table. A head is there a word w as 2 w, or a pair p as 2 p + 1.
     """
-    head: cython.longlong
     n_words: cython.longlong = numbers.shape[0]
     with cython.nogil:
         for i in range(n):
@@ -182,8 +175,6 @@ def merge_pairs(
 
 def fill_slots(hashes: cython.const[cython.longlong][::1], n: cython.Py_ssize_t, slots: cython.int[::1]):
     """Put the first `n` terms into `slots`, which are all -1; their number is a power of two above `n`."""
-    term: cython.Py_ssize_t
-    slot: cython.longlong
     mask: cython.longlong = slots.shape[0] - 1
     with cython.nogil:
         for term in range(n):
@@ -207,11 +198,6 @@ def find_words(
 
     Returns the text to go on with; the words of text i end at ``pointers[i + 1]``.
     """
-    i: cython.longlong
-    start: cython.longlong
-    last: cython.longlong
-    running: cython.longlong
-    n: cython.longlong
     with cython.nogil:
         while text < ends.shape[0]:
             i = ends[text - 1] + 1 if text > 0 else 0
@@ -247,11 +233,7 @@ def squeeze_spaces(
 
     With `padded`, the words of a text stand between single blanks, and a text without words is empty.
     """
-    i: cython.longlong
-    run: cython.longlong
-    last: cython.longlong
     n: cython.longlong = 0
-    begun: cython.longlong
     with cython.nogil:
         for text in range(ends.shape[0]):
             i = ends[text - 1] + 1 if text > 0 else 0
@@ -295,13 +277,6 @@ def find_runs(
 
     A padded word that is shorter than all of them is a run itself. Returns the text to go on with.
     """
-    i: cython.longlong
-    length: cython.longlong
-    start: cython.longlong
-    stop: cython.longlong
-    last: cython.longlong
-    running: cython.longlong
-    n: cython.longlong
     with cython.nogil:
         while text < ends.shape[0]:
             start = ends[text - 1] + 1 if text > 0 else 0
@@ -347,11 +322,6 @@ def join_words(
 
     Those of one word keep its number, and pair number p of the table is `n_words` + p. Returns the text to go on with.
     """
-    i: cython.longlong
-    length: cython.longlong
-    last: cython.longlong
-    n: cython.longlong
-    term: cython.int
     with cython.nogil:
         while text < starts.shape[0] - 1:
             last = starts[text + 1]

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Splits of a node's rows into two sets of categories of one column, judged by sums.
 
 With one sum for each category (two classes, or one target) the categories are ordered by their means: the best of all
@@ -35,9 +34,6 @@ def sum_categories(codes: cython.const[code][:, ::1], target: Target, node: Node
     ``sets.cells[c]`` and ``sets.sums[c]`` belong to the category ``sets.names[c]``. ``sets.where`` is zero for all
     codes before and after.
     """
-    c: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    own: cython.int
     present: cython.Py_ssize_t = 0
     feature: cython.Py_ssize_t = node.feature
     for i in range(node.start, node.start + node.count):
@@ -112,11 +108,8 @@ def comes_before(sets: Sets, a: cython.int, b: cython.int) -> cython.bint:
 
 def sort_categories(sets: Sets, present: cython.Py_ssize_t) -> cython.void:
     """Write the indices of the categories that are present to ``sets.order``, sorted by key, with a heap sort."""
-    root: cython.Py_ssize_t
-    child: cython.Py_ssize_t
     end: cython.Py_ssize_t = present
     start: cython.Py_ssize_t = present // 2
-    held: cython.int
     for i in range(present):
         sets.order[i] = cython.cast(cython.int, i)
     # While `start` falls to 0 the heap is built, from its last parent to its root. Then ``order[:end]`` is a heap with
@@ -160,13 +153,11 @@ def try_sets(node: Node, limits: Limits, sets: Sets, present: cython.Py_ssize_t,
 
     Return the index of the set that is better than the best split so far, -1 if none is.
     """
-    category: cython.Py_ssize_t
     chosen: cython.Py_ssize_t = -1
     last: cython.Py_ssize_t = present
     one: cython.Py_ssize_t = 1
     rows: cython.double = 0.0
     left_weight: cython.double = 0.0
-    before: cython.double
     if mode == ALL_SETS:
         # The last category stays right: a set and its complement are one split.
         last = one << (present - 1)
@@ -220,7 +211,6 @@ def scan_sets(
     codes: cython.const[code][:, ::1], table: Table, target: Target, limits: Limits, node: Node, sets: Sets
 ) -> cython.bint:
     """Try splits by sets of the categories of one column; return whether at least two categories are present."""
-    chosen: cython.Py_ssize_t
     slot: cython.Py_ssize_t = limits.order_slot
     present: cython.Py_ssize_t = sum_categories(codes, target, node, sets)
     mode: cython.int = RUNS

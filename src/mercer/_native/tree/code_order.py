@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The rows of a node sorted by their codes in one column, and the random draws of a node.
 
 A key is code 2^32 + i for row i of the node: keys are distinct, and sorting them sorts the rows stably by code.
@@ -25,7 +24,6 @@ def gather_keys(
     # Keys of known values fill ``keys[0, :known]``, those of missing values ``keys[0, unknown:]``; they meet.
     known: cython.Py_ssize_t = 0
     unknown: cython.Py_ssize_t = stop - start
-    value: cython.longlong
     least: cython.longlong = 1099511627776
     greatest: cython.longlong = -1
     for i in range(start, stop):
@@ -105,7 +103,6 @@ def find_last_below(
     table: cython.const[cython.double][::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, value: cython.double
 ) -> cython.Py_ssize_t:
     """Return the last index i from `first` to `last` with ``table[i] <= value``; it must hold at `first`."""
-    middle: cython.Py_ssize_t
     # The answer is always in [first, last].
     while first < last:
         middle = (first + last + 1) // 2

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Send rows down packed trees: the values of their leaves are added up, or the leaves listed, or the paths to them.
 
 Rows go down a tree together, so that the next node of one is fetched from memory while the others move.
@@ -54,11 +53,6 @@ def pack_nodes(
     depths : (trees,), written
     """
     last: cython.int = -1
-    stop: cython.Py_ssize_t
-    node: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    deepest: cython.int
-    right: cython.int
     with cython.nogil:
         for t in range(roots.shape[0]):
             stop = roots[t + 1] if t + 1 < roots.shape[0] else columns.shape[0]
@@ -237,7 +231,6 @@ def walk(
     n: cython.Py_ssize_t = X.shape[0]
     first: cython.Py_ssize_t = 0
     start: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
     with cython.nogil:
         if n < FEW and n < roots.shape[0]:
             for first in range(n):

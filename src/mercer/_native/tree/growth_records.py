@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The records of a tree that grows, and the names that searches for splits and the growth of nodes share.
 
 ``mercer._native.records`` has the NumPy types of these records.

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """What a split is worth, and whether it is allowed.
 
 A node has a vector of sums s (the weight of a class, or the weighted targets of an output) and a weight w. Its worth
@@ -44,7 +43,6 @@ def compute_worth(
     kind: cython.int,
 ) -> cython.double:
     """Return the worth of both sides of a split with the sums `left`; -inf if a Poisson mean were not positive."""
-    right: cython.double
     left_part: cython.double = 0.0
     right_part: cython.double = 0.0
     if kind == SQUARES:

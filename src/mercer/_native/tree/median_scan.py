@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Every cut of a node's rows by one column, judged by the distances from the medians of both sides.
 
 The targets of a node are ranked once. A Fenwick tree over these ranks holds the weights (row 0) and the weighted
@@ -57,8 +56,6 @@ def sum_distances(
     step: cython.Py_ssize_t = 1
     below: cython.double = 0.0
     sum_below: cython.double = 0.0
-    w: cython.double
-    median: cython.double
     total: cython.double = medians.sums[0, output]
     if is_right:
         total = medians.sums[1, output] - total
@@ -87,8 +84,6 @@ def sum_distances(
 
 def rank_targets(target: Target, node: Node, medians: Medians) -> cython.double:
     """Rank the targets of a node, fill the trees of the whole node, and return its worth without a split."""
-    known: cython.Py_ssize_t
-    p: cython.Py_ssize_t
     count: cython.Py_ssize_t = node.count
     worth: cython.double = 0.0
     for o in range(target.ranks.shape[0]):
@@ -142,11 +137,7 @@ def scan_medians(
 
     Unless `only` is negative, the cut after that code is the only one tried, with the missing rows on `only_side`.
     """
-    i: cython.Py_ssize_t
-    p: cython.Py_ssize_t
     count: cython.Py_ssize_t = node.count
-    rows: cython.double
-    left_weight: cython.double
     for side in range(2 if known < count else 1):
         if only >= 0 and known < count and side != only_side:
             continue
@@ -188,8 +179,6 @@ def scan_median_cuts(
     codes: cython.const[code][:, ::1], table: Table, limits: Limits, node: Node, medians: Medians
 ) -> cython.bint:
     """Try every cut by one column, or one drawn at random, judged by medians; return whether the codes vary."""
-    first: cython.longlong
-    last: cython.longlong
     only: cython.longlong = -1
     side: cython.int = records.RIGHT
     threshold: cython.double = 0.0

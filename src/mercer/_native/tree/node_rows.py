@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Divide the rows of the nodes of a tree, sum them, and number the nodes depth first."""
 
 import cython
@@ -33,9 +32,6 @@ def divide_rows(
     for row c of `goes`, which says of each code whether it goes left. `spare` has room for the rows of the largest
     node. The codes that are written to `found` are those of rows that are not missing.
     """
-    f: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     value: cython.longlong
     cut: cython.longlong
     most: cython.longlong
@@ -93,9 +89,6 @@ def divide_values(
 
     `found` receives the number of rows that went left, and zeros.
     """
-    f: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
     missing_left: cython.bint
     value: cython.double
     with cython.nogil:

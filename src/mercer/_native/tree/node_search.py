@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The best split of nodes into two by one column, and trees grown by it.
 
 Each row adds an amount to one slot for each output: its weight to the slot of its class, or its weighted target to the
@@ -287,7 +286,6 @@ class Growth:
 @cython.exceptval(check=False)
 def sum_rows(target: Target, node: Node) -> cython.void:
     """Sum the amounts of the node's rows, and copy weights, slots and amounts of these rows to contiguous arrays."""
-    r: cython.Py_ssize_t
     for i in range(node.count):
         r = node.rows[node.start + i]
         node.weight += target.weight[r]
@@ -440,7 +438,6 @@ def search_nodes(
     best : (k,), written. A search by categories replaces the splits by numeric columns that are worse, and sets the cut
         -1 for its own
     """
-    whole: cython.double
     with cython.nogil:
         for t in range(starts.shape[0]):
             node.index = t
@@ -519,11 +516,7 @@ def grow_nodes(
     The call ends when the stack is empty, after ``growth.max_visits`` visits, or when the nodes are full. Return how
     many nodes wait to be split, and how many there are.
     """
-    middle: cython.Py_ssize_t
-    whole: cython.double
-    gain: cython.double
     visits: cython.double = 0.0
-    depth: cython.longlong
     with cython.nogil:
         while growth.height > 0 and visits < growth.max_visits and growth.n_nodes + 2 <= growth.nodes.shape[0]:
             growth.height -= 1

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The steps of growth at a node: divide its rows, describe its children by theirs, and add these.
 
 Quads may be divided together with the rows, so that those of a node are contiguous and no node has to gather them

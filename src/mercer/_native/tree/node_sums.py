@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Sums over the rows of a node that describe it."""
 
 import cython
@@ -15,7 +14,6 @@ def sum_classes(
     counts: cython.double[::1],
 ) -> cython.double:
     """Write the weight of each class to `counts`, and return the weight of all rows."""
-    w: cython.double
     total: cython.double = 0.0
     for o in range(counts.shape[0]):
         counts[o] = 0.0
@@ -54,7 +52,6 @@ def are_pure(
 
     The classes of output o are ``counts[firsts[o]:firsts[o + 1]]``.
     """
-    most: cython.double
     for o in range(firsts.shape[0] - 1):
         most = 0.0
         for s in range(firsts[o], firsts[o + 1]):
@@ -138,8 +135,6 @@ def sum_kept(
     square: cython.double = 0.0
     least: cython.double = quads[start].target
     most: cython.double = least
-    y: cython.double
-    w: cython.double
     for i in range(start, stop):
         w = quads[i].weight
         y = quads[i].target

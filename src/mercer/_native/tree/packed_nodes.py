@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """A node of packed trees, and the child that a value goes to.
 
 The nodes of a tree are numbered depth first: the left child of a node is the next node, and the right child comes after
@@ -29,8 +28,6 @@ def find_right(
     words: cython.const[cython.longlong][::1],
 ) -> cython.Py_ssize_t:
     """Return 1 if a value goes right, else 0, where it may be missing or a category."""
-    start: cython.Py_ssize_t
-    number: cython.Py_ssize_t
     if nodes[node].mark & CATEGORICAL:
         start = cython.cast(cython.Py_ssize_t, nodes[node].threshold)
         # NaN fails the first comparison; a category that has no bit goes where missing values go.

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """One cut of a node's rows at a threshold drawn at random, judged by sums."""
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ def decode_values(codes: cython.const[code][:, ::1], table: Table, node: Node) -
     """Write the values that the codes of the node's rows stand for to ``node.values``; NaN if missing."""
     feature: cython.Py_ssize_t = node.feature
     start: cython.Py_ssize_t = node.start
-    own: cython.longlong
     offset: cython.longlong = table.offsets[feature]
     unknown: cython.longlong = table.missing[0, feature]
     for i in range(node.count):
@@ -77,7 +75,6 @@ def scan_random(node: Node, limits: Limits) -> cython.bint:
     low: cython.double = node.sums[0]
     high: cython.double = node.sums[1]
     before: cython.double = node.best_worth
-    threshold: cython.double
     if unknown == node.count or (unknown == 0 and low == high):
         return False
     threshold = code_order.draw_threshold(node.seed, node.feature, low, high)
@@ -122,7 +119,6 @@ def scan_random_values(
 
 def scan_random_codes(codes: cython.const[code][:, ::1], table: Table, limits: Limits, node: Node) -> cython.bint:
     """Try one random cut of the values that codes stand for, and keep it also as the last code below the threshold."""
-    is_varied: cython.bint
     first: cython.Py_ssize_t = table.offsets[node.feature]
     last: cython.Py_ssize_t = table.offsets[node.feature + 1] - 1
     before: cython.double = node.best_worth

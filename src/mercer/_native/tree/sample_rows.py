@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Draw a sample of rows for each of many trees.
 
 All random numbers of a tree are values of a hash of the tree's two seeds and a counter, so that its rows depend neither
@@ -44,10 +43,6 @@ def draw_rows(
     """
     m: cython.Py_ssize_t = rows.shape[1]
     mask: cython.longlong = table.shape[0] - 1
-    place: cython.longlong
-    row: cython.longlong
-    first: cython.longlong
-    second: cython.longlong
     with cython.nogil:
         for t in range(rows.shape[0]):
             first = cython.cast(cython.longlong, seeds[t, 0])

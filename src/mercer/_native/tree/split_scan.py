@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """Every cut of a node's rows by one column, judged by sums."""
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ def scan_keys(
     and the worth follows in O(1) instead of a sum over all slots. The arrays are those of the node: as arguments they
     stay in registers over the calls in the loop, where the record would be read again.
     """
-    p: cython.Py_ssize_t
     s: cython.Py_ssize_t
     rows: cython.Py_ssize_t
     count: cython.Py_ssize_t = node.count
@@ -103,10 +101,6 @@ def scan_cells(
     n_slots: cython.Py_ssize_t = node.total.shape[0]
     width: cython.Py_ssize_t = n_slots + 2
     count: cython.Py_ssize_t = node.count
-    p: cython.Py_ssize_t
-    cell: cython.Py_ssize_t
-    rows: cython.double
-    left_weight: cython.double
     for i in range((span + 1) * width):
         node.cells[i] = 0.0
     for i in range(count):
@@ -166,7 +160,6 @@ def judge_single(
 
 def scan_single_keys(node: Node, limits: Limits) -> cython.void:
     """Do what :func:`scan_keys` does for a single sum, squared, and no missing values: the most frequent case."""
-    p: cython.Py_ssize_t
     first: cython.Py_ssize_t = node.first
     sum: cython.double = 0.0
     weight: cython.double = 0.0
@@ -220,7 +213,6 @@ def gather_few(codes: cython.const[code][:, ::1], matrix: cython.const[code][:, 
 
 def order_more(node: Node) -> cython.void:
     """Sort the keys of the codes in the first row of ``node.few``, which are too many for :func:`scan_few`."""
-    value: cython.longlong
     least: cython.int = node.few[0, 0]
     greatest: cython.int = least
     for i in range(node.count):
@@ -272,7 +264,6 @@ def scan_small(
     codes: cython.const[code][:, ::1], matrix: cython.const[code][:, ::1], table: Table, limits: Limits, node: Node
 ) -> cython.bint:
     """Try every cut of a node of few rows, judged by a single sum; return whether its codes vary."""
-    is_varied: cython.bint
     if node.is_coarse:
         is_varied = gather_few(table.coarse, table.coarse_matrix, node)
     else:
@@ -292,7 +283,6 @@ def gather_node(codes: cython.const[code][:, ::1], table: Table, node: Node) -> 
 
     Return the number of known values, or -1 if nothing can be split: all are missing, or all are equal.
     """
-    known: cython.Py_ssize_t
     stop: cython.Py_ssize_t = node.start + node.count
     f: cython.Py_ssize_t = node.feature
     if node.is_coarse:
@@ -308,7 +298,6 @@ def scan_cuts(
     codes: cython.const[code][:, ::1], matrix: cython.const[code][:, ::1], table: Table, limits: Limits, node: Node
 ) -> cython.bint:
     """Try every cut of a node by one column; return whether its codes vary."""
-    known: cython.Py_ssize_t
     span: cython.Py_ssize_t
     width: cython.Py_ssize_t = node.total.shape[0] + 2
     single: cython.bint = node.quads.shape[0] > 0 and table.missing[0, node.feature] < 0

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The best of all cuts of a large node, found through steps of its columns.
 
 A step is a run of neighbouring codes. With the weight W and the sum S of a node, a cut that has w and s on the left is
@@ -36,9 +35,6 @@ HALF = 264
 def judge_edges(table: Table, limits: Limits, node: Node, weights: cython.Py_ssize_t, shift: cython.int) -> cython.void:
     """Judge the cuts between the steps of one column, whose running weights begin at ``node.steps[weights]``."""
     sums: cython.Py_ssize_t = weights + HALF
-    weight: cython.double
-    sum: cython.double
-    rows: cython.double
     bound: cython.double = split_scan.lower_best(node)
     for b in range(1, 256 >> shift):
         weight = node.steps[weights + b]
@@ -59,7 +55,6 @@ def judge_inside(
 ) -> cython.void:
     """Keep the cut after the code `cut` if it is better than the best, or as good and would have been tried earlier."""
     other: cython.double = node.total[0] - sum
-    worth: cython.double
     if not impurity.may_split(node, limits, weight, weight if limits.min_rows > 1.0 else 1.0):
         return
     worth = sum * sum / weight + other * other / (node.weight - weight)
@@ -75,7 +70,6 @@ def judge_inside(
 def unmark_single(table: Table, node: Node, shift: cython.int) -> cython.bint:
     """Take the mark from steps of one code, which have no cut inside; return whether a mark is left."""
     before: cython.int = -1
-    last: cython.int
     left: cython.int = 0
     for b in range(256 >> shift):
         last = table.edges[node.feature, ((b + 1) << shift) - 1]
@@ -95,19 +89,15 @@ def search_marked(
     shift: cython.int,
 ) -> cython.void:
     """Judge every cut inside the marked steps of one column."""
-    p: cython.Py_ssize_t
-    step: cython.Py_ssize_t
     last: cython.Py_ssize_t = -1
     feature: cython.Py_ssize_t = node.feature
     start: cython.Py_ssize_t = node.start
-    value: cython.longlong
     least: cython.longlong = 1099511627776
     greatest: cython.longlong = -1
     weight: cython.double = 0.0
     sum: cython.double = 0.0
     whole: cython.double = node.weight
     total: cython.double = node.total[0]
-    bound: cython.double
     taken: cython.Py_ssize_t = node_lanes.list_marked(
         table.coarse_matrix, feature, node.rows, start, node.count, shift, node.marks, node.keys
     )
@@ -144,13 +134,10 @@ def search_steps(codes: cython.const[code][:, ::1], table: Table, limits: Limits
     It cannot if all ratios are equal: then all cuts are equally good, and only their order decides.
     """
     d: cython.Py_ssize_t = node.features.shape[0]
-    weights: cython.Py_ssize_t
     shift: cython.int = 0 if node.count >= MANY else 2
     steps: cython.Py_ssize_t = 256 >> shift
     low: cython.double = 1e308
     high: cython.double = -1e308
-    ratio: cython.double
-    bound: cython.double
     for i in range(node.first, node.first + node.count):
         ratio = node.quads[i].amount / node.quads[i].weight
         low = ratio if ratio < low else low

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The best single split of weighted, labelled rows, column by column; one pass over all rows before it, and one after.
 
 A column is the list of its rows in rising order of their values. An entry is ``2 row + 1`` if the next value is larger,
@@ -76,7 +75,6 @@ def add_block(
     """Write line `block` + 1 of `sums`: L and l of line `block` plus the weights of a whole block of entries."""
     sizes = cython.declare(cython.double[8])
     both = cython.declare(cython.double[8])
-    weight: cython.double
     for lane in range(8):
         sizes[lane] = 0.0
         both[lane] = 0.0
@@ -108,7 +106,6 @@ def scan(
     best: Best,
 ) -> cython.void:
     """Offer all cuts after the entries from `start` to `stop`; L and l before the first of them are given."""
-    weight: cython.double
     for entry in range(start, stop):
         weight = signed[order[entry] >> 1]
         left += fabs(weight)
@@ -143,9 +140,6 @@ def search_two(
     sums : (m // 64 + 2, 2) scratch for columns of at most m entries
     scores, places : (d,), written: the fraction (see `Best`), and the entry after which to cut, or -1
     """
-    blocks: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    more: cython.double
     ends = Best()
     best = Best()
     ends.total, ends.positive = total, positive
@@ -203,11 +197,8 @@ def search(
     missing_left : (d,), written: whether missing rows go left
     """
     n_classes: cython.Py_ssize_t = totals.shape[0]
-    code: cython.int
     implicit: cython.bint
     missing: cython.bint
-    score: cython.double
-    best: cython.double
     with cython.nogil:
         for j in range(first, last):
             implicit = False
@@ -275,7 +266,6 @@ def judge(
     left_pure: cython.double = 0.0
     right_pure: cython.double = 0.0
     both_pure: cython.double = 0.0
-    p: cython.double
     for k in range(totals.shape[0]):
         left += sums[3, k]
         right += sums[4, k]

@@ -1,4 +1,3 @@
-# cython: infer_types=True
 """The steps around the growth of a tree: targets in steps, ranks of columns, depth-first order, sums by level."""
 
 import cython
@@ -82,7 +81,6 @@ def scale_targets(
 
     Whole weights multiply whole steps; other weights come before the rounding.
     """
-    steps: cython.double
     with cython.nogil:
         for i in range(weight.shape[0]):
             for k in range(origin.shape[0]):
@@ -112,10 +110,8 @@ def rank_columns(
         last, and where each column begins
     missing : (d,), written: the rank of NaN, or -1 in a column without any
     """
-    row: cython.Py_ssize_t
     total: cython.Py_ssize_t = 0
     most: cython.Py_ssize_t = 0
-    value: cython.double
     with cython.nogil:
         for j in range(columns.shape[0]):
             offsets[j] = total
@@ -150,8 +146,6 @@ def find_threshold(
     feature: cython.Py_ssize_t = grown[node].feature
     first: cython.Py_ssize_t = offsets[feature]
     low: cython.double = values[first + grown[node].greatest_left]
-    high: cython.double
-    middle: cython.double
     # No present value goes right: the split is between present and missing ones.
     if grown[node].least_right >= offsets[feature + 1] - first:
         return INFINITY
@@ -185,8 +179,6 @@ def order_nodes(
     places : (n,), written: the index of each node in the order of `nodes`, which is that of its links, too
     nodes : written
     """
-    at: cython.Py_ssize_t
-    child: cython.Py_ssize_t
     n: cython.Py_ssize_t = grown.shape[0]
     with cython.nogil:
         # From the last node to the first: the sizes of both subtrees are known before that of their parent.
@@ -241,8 +233,6 @@ def number_nodes(
     `left` (nodes,) are left children in the same tree, 0 at a leaf; they come after their parents, and right children
     are next to them.
     """
-    child: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
     with cython.nogil:
         for t in range(roots.shape[0]):
             stop = roots[t + 1] if t + 1 < roots.shape[0] else left.shape[0]
