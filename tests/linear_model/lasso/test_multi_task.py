@@ -78,13 +78,13 @@ def test_working_sets_find_what_the_gram_matrix_of_all_columns_finds(ratio, spar
 
 
 def test_a_large_working_set_descends_on_its_columns(monkeypatch):
-    from mercer.linear_model._solvers.lasso import task_descent
+    from mercer.linear_model._solvers.lasso.task_descent import TaskWorkingSet
 
     X, Y = draw(60, 700, used=5)
     settings = {"alpha": 0.05, "l1_ratio": 0.3, "tol": 1e-8, "max_iter": 20_000}
-    on_gram = MultiTaskElasticNet(**settings).fit(X, Y)
-    monkeypatch.setattr(task_descent, "GRAM_SIZE", 0)
     on_columns = MultiTaskElasticNet(**settings).fit(X, Y)
+    monkeypatch.setattr(TaskWorkingSet, "has_gram", True)
+    on_gram = MultiTaskElasticNet(**settings).fit(X, Y)
     assert np.count_nonzero(on_columns.coef_.any(axis=0)) > 120
     np.testing.assert_allclose(on_columns.coef_, on_gram.coef_, atol=1e-5)
     assert on_columns.converged_

@@ -17,7 +17,6 @@ from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.linear_model._solvers.lasso.column_store import ColumnStore, DenseColumns
 from mercer.linear_model._solvers.lasso.gram_descent import MEMORY, Orders, Penalty
-from mercer.linear_model._solvers.lasso.working_set import GRAM_SIZE
 
 Asking = Generator[Any, Any, None]
 # What native code gives for a gap where sweeps ended without one.
@@ -219,7 +218,7 @@ class TaskWorkingSet(TaskProblem):
     @property
     def has_gram(self) -> bool:
         """Whether descent runs on the Gram matrix of the working set; of dense rows not where its columns are many."""
-        few = len(self.columns) <= max(GRAM_SIZE, 2 * self.targets.shape[1])
+        few = len(self.columns) <= 2 * self.targets.shape[1]
         return few or not isinstance(self.store, DenseColumns)
 
     def _descend_columns(self, penalty: Penalty, goal: float, small: float, max_sweeps: int) -> None:

@@ -18,8 +18,6 @@ from mercer.linear_model._solvers.lasso.column_store import ColumnStore
 from mercer.linear_model._solvers.lasso.gram_descent import MEMORY, DescentProblem, Orders, Penalty
 
 Asking = Generator[Any, Any, None]
-# From this many columns on, a Gram matrix may cost more than it saves, unless the rows exceed half the columns.
-GRAM_SIZE = 1000
 # Columns that may enter at once even if fewer are in use.
 _FIRST = 64
 # Columns with slopes above this share of their bound enter with those that violate it: on a path they come next.
@@ -160,8 +158,11 @@ class WorkingSet(DescentProblem):
 
     @property
     def has_gram(self) -> bool:
-        """Whether descent runs on the Gram matrix of the working set."""
-        return len(self.columns) <= max(GRAM_SIZE, 2 * len(self.y))
+        """Whether descent runs on the Gram matrix of the working set.
+
+        A visit to a coordinate that moves costs its length in k columns, and twice n numbers without it.
+        """
+        return len(self.columns) <= 2 * len(self.y)
 
     def _add_columns(self, indices: Array) -> Asking:
         """Add columns to the working set."""
