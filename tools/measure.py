@@ -14,10 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu"}
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*$")
-# Words of time and memory: not the possessive "'s", "ten times", nor "no longer".
+# Words of time and memory: not the possessive "'s", "ten times", "at a time", "no longer" nor what comes second.
 COST = re.compile(
-    r"second|(?<!')\bm?s\b|time(?!s\b)|quick|fast|soon|slow|cheap|cost|memory|bytes|MiB|\bMB\b|GB|cache|pays|worth"
-    r"|(?<!no )longer",
+    r"seconds|\ba second\b|\d m?s\b|(?<!at a )\btime\b|quick|\bfast|\bsoon|slow|cheap|\bcosts?\b|costly|memory|bytes"
+    r"|MiB|\bMB\b|GB|cache|pays|worth|(?<!no )longer",
     re.IGNORECASE,
 )
 COLLECTIONS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda)
@@ -63,7 +63,8 @@ def list_constants(files):
             above = node.lineno - 2
             while above >= 0 and lines[above].startswith("#"):
                 above -= 1
-            found.append((path, target.id, " ".join(lines[above + 1 : node.end_lineno])))
+            beside = lines[node.end_lineno - 1].partition("#")[2]
+            found.append((path, target.id, " ".join([*lines[above + 1 : node.lineno - 1], beside])))
     return found
 
 
@@ -79,20 +80,39 @@ def list_crossovers(constants, files):
     """Return the constants that choose between two ways to compute: those of tables, and others that look like one.
 
     One looks like a crossover if it is compared with something in its module and its comment speaks of time or memory.
+    Two kinds choose nothing and do not count: limits, beyond which there is an error, and lengths of runs, into which
+    work is cut: what they are compared with asks whether one run is enough.
     """
-    compared = {
-        (path, name.id)
-        for path, tree, _ in files
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Compare)
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
-    }
+    compared = {(path, name) for path, tree, _ in files for name in list_choices(tree)}
     return [
         (path, name)
         for path, name, comment in constants
         if path.name == "_crossovers.py" or ((path, name) in compared and COST.search(comment))
     ]
+
+
+def list_choices(tree):
+    """Return the names that a module compares with something, but for limits and lengths of runs."""
+    limits = {id(part) for node in ast.walk(tree) if is_refusal(node) for part in ast.walk(node.test)}
+    runs = {name for node in ast.walk(tree) for name in list_runs(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and id(node) not in limits:
+            yield from (name.id for name in ast.walk(node) if isinstance(name, ast.Name) and name.id not in runs)
+
+
+def is_refusal(node):
+    """Return whether a statement does nothing but raise an error if something holds."""
+    return isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Raise)
+
+
+def list_runs(node):
+    """Return the names by which a part of a module divides work into runs: steps of ranges, and divisors."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "range" and len(node.args) == 3:
+        return [part.id for part in ast.walk(node.args[2]) if isinstance(part, ast.Name)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        # `NAME // n` is how many of n make a run, `n // NAME` how many runs there are.
+        return [side.id for side in (node.left, node.right) if isinstance(side, ast.Name)]
+    return []
 
 
 def list_private_imports(files, source):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer._solver.neighbours import RowSearch, nearest_rows, rows_within
+from mercer._solver.neighbours import RowSearch, _crossovers, nearest_rows, rows_within
 from mercer._solver.neighbours import panels as panels_module
 from mercer._solver.neighbours import search as search_module
 
@@ -50,7 +50,7 @@ def test_comparisons_of_bytes_are_used_where_they_are_fast_and_change_no_bit(thr
     distances, indices = search.nearest(queries, 7)
     assert "packed" not in search.bytes.__dict__
     monkeypatch.setattr(search_module, "are_bytes_fast", lambda: True)
-    monkeypatch.setattr(search_module, "_FEWEST_PAIRS", 1)
+    monkeypatch.setattr(_crossovers, "BYTE_PAIRS", 1)
     # Rows are few here, so that those measured again would decide.
     monkeypatch.setattr(search_module, "_MEASURE", 0.0)
     monkeypatch.setattr(search_module, "_MEASURE_COLUMN", 0.0)
@@ -64,7 +64,7 @@ def test_comparisons_of_bytes_are_used_where_they_are_fast_and_change_no_bit(thr
 
 def test_rows_that_rounding_hides_are_compared_in_float32(monkeypatch):
     monkeypatch.setattr(search_module, "are_bytes_fast", lambda: True)
-    monkeypatch.setattr(search_module, "_FEWEST_PAIRS", 1)
+    monkeypatch.setattr(_crossovers, "BYTE_PAIRS", 1)
     # Two narrow clusters far apart: in bytes, all rows of a cluster are equal.
     rows = rows_of(1200, 5) * 1e-4 + np.repeat([[0.0], [1.0]], 600, axis=0)
     search = RowSearch(rows, method="brute")

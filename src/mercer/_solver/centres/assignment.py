@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from mercer._solver.centres import _crossovers
 from mercer._solver.centres.centres import Centres
 from mercer._source import Source
 from mercer._source.block import Block
@@ -23,9 +24,6 @@ _LARGEST_TABLE = 2**20
 _MOST_GAPS = 512
 # Multiplications: a search of so few takes some 40 us, as long as the moves and gaps of the centres for its bounds.
 _FEW = 2**20
-# Values of all centres up to which a search takes less time than bounds save: 20 000 rows of 10 values without clusters
-# took 0.37 ms among 8 centres, and 0.48 with bounds.
-_FEW_VALUES = 2**7
 # If a pass with bounds still searched more than this share of the rows, the next pass searches all rows without bounds.
 _WORTHLESS = 0.75
 
@@ -130,7 +128,7 @@ class Memory:
 
     def needs_no_bounds(self, centres: Array) -> bool:
         """Return whether a pass with `centres` is too short for bounds to save time."""
-        return not self.always and (centres.size <= _FEW_VALUES or self.n_rows * centres.size <= _FEW)
+        return not self.always and (centres.size < _crossovers.BOUNDED_VALUES or self.n_rows * centres.size <= _FEW)
 
     def assignment(self, centres: Array) -> "Assignment":
         """Return the statistic of a pass with `centres`, with bounds if those of the pass before are worth using."""

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from mercer._native.space import assignment
+from mercer._solver.centres import _crossovers
 from mercer._source.block import Block, SparseBlock
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 
 # The scores of this many rows and centres stay in the second-level cache; 256 rows fill the BLAS.
 _SCORES = 2**16
-# Values of all centres up to which distances in lanes take less time than scores by the BLAS: of 20 x 20 in float64, 25
-# against 35 ns a row at v4, 65 against 50 at v2. At v4 the two are equal at 2 000 values, in float32 at 500.
-_MOST_IN_LANES = 2**9
 # Rows of a panel of lanes: a whole number of registers at every CPU level.
 _LANES = 32
 _NONE = np.empty(0)
@@ -78,7 +76,7 @@ class Centres:
 
     def suits_lanes(self, n_rows: int) -> bool:
         """Return whether distances in lanes take less time than scores by the BLAS, its preparation included."""
-        return self.centres.size <= _MOST_IN_LANES or n_rows <= _LANES
+        return self.centres.size < _crossovers.PRODUCT_VALUES or n_rows <= _LANES
 
     def assign(
         self, X: Array, unit: int, weight: Array, drift: Array, half_gap: Array, rows: tuple[Array, ...], table: Array

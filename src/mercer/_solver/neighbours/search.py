@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from mercer._native.nearest import pair_lists
+from mercer._solver.neighbours import _crossovers
 from mercer._solver.neighbours.byte_panels import BytePanels, are_bytes_fast
 from mercer._solver.neighbours.panels import RowPanels, empty_heaps
 from mercer._solver.neighbours.space_tree import SpaceTree
@@ -32,8 +33,6 @@ _BYTE_PAIR = 0.1
 _MEASURE_COLUMN = 0.35
 # A row that is measured again: the way to it, and a place in the heap.
 _MEASURE = 25.0
-# Pairs of a query and a row from which bytes are tried: they take 10 ms in float32, and trying takes a tenth of that.
-_FEWEST_PAIRS = 2**23
 # A value of a row that is packed into a panel.
 _PACK = 1.5
 # A pair of a query and a row without panels: per column.
@@ -138,7 +137,7 @@ class RowSearch:
     def _compare_all(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
         """Write the k nearest rows of each query and their squared distances, by comparing all pairs."""
         m, k = distances.shape
-        if are_bytes_fast() and m * self.n >= _FEWEST_PAIRS and self.bytes.is_possible:
+        if are_bytes_fast() and m * self.n >= _crossovers.BYTE_PAIRS and self.bytes.is_possible:
             places = self.bytes.place(queries)
             if self._is_rounded(queries, places, k):
                 self.bytes.nearest(queries, own, places, distances, indices)

@@ -20,9 +20,6 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
-# Up to this number of row-centre pairs, opening a source and waking its threads costs more than the distances.
-_FEW = 2**14
-
 
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, LimitedEstimator):
     """A model that its fitted centres, ``cluster_centers_``, describe completely."""
@@ -49,11 +46,11 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest centre of each row; among equals the lowest."""
-        # Without the look at the number of pairs first, rows would be checked twice.
-        centres = vars(self).get("cluster_centers_")
-        few = type(X) is np.ndarray and centres is not None and len(X) * centres.shape[0] <= _FEW
-        if few and (rows := few_rows(self, X)) is not None:
-            return self._ready(rows.dtype).find_nearest(DenseBlock(rows, 0))[0]
+        if (rows := few_rows(self, X)) is not None:
+            centres = self._ready(rows.dtype)
+            # Distances in lanes take neither the threads of a source nor the BLAS, which a source holds to one thread.
+            if centres.suits_lanes(len(rows)):
+                return centres.find_nearest(DenseBlock(rows, 0))[0]
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_NearestLabels(self._ready(source.dtype)))
 
