@@ -11,8 +11,8 @@ from mercer.errors import DataError
 
 PLACES = {
     "memory": "NumPy arrays, SciPy sparse matrices, pandas, polars and Arrow tables, memory maps",
-    "file": ".npy, sparse .npz, Parquet, CSV and Arrow files and folders, Arrow datasets",
-    "stream": "iterables and functions that give blocks of rows, Arrow record-batch readers",
+    "file": ".npy, sparse .npz, Parquet, CSV, Arrow and SQLite files and folders, Arrow datasets",
+    "stream": "iterables and functions that give blocks of rows, Arrow record-batch readers, queries of databases",
     "dask": "Dask arrays, dataframes, bags of blocks and lists of futures",
     "device": "torch and CuPy arrays, on a CPU or a GPU",
 }
@@ -26,7 +26,7 @@ def place_of(X: Any, y: Any = None) -> str:
         return "file"
     # The name of the library decides, so that none has to be imported.
     library = type(X).__module__.split(".")[0]
-    if library == "mercer" and hasattr(X, "encode"):
+    if library == "mercer" and hasattr(X, "place"):
         return X.place
     if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) in ("dask", "distributed")):
         return "dask"
@@ -34,6 +34,8 @@ def place_of(X: Any, y: Any = None) -> str:
         return _arrow_place(X, y)
     if library in ("torch", "cupy", "array_api_strict"):
         return "device"
+    if is_query(X):
+        return "stream"
     if _gives_blocks(X):
         return "stream"
     return "memory"
@@ -86,7 +88,7 @@ def open_place(
             from mercer._source.device.source import open_device
 
             return open_device(X, y, weight, **options)
-    if _library(X) == "pyarrow":
+    if _library(X) == "pyarrow" or is_query(X):
         from mercer._source.table.source import open_table
 
         return open_table(X, y, weight, columns=columns, **options)
@@ -99,6 +101,13 @@ def open_place(
                 f"{subject}: {name} must come with the blocks; got it beside them. Yield (X, y) or (X, y, weight)."
             )
     return BlockStream(X, **options)
+
+
+def is_query(thing: Any) -> bool:
+    """Return whether `thing` is a cursor of Python's DB-API, or a pair of a connection and the text of a query."""
+    if isinstance(thing, tuple) and len(thing) == 2:
+        return isinstance(thing[1], str) and hasattr(thing[0], "cursor")
+    return hasattr(thing, "fetchmany") and hasattr(thing, "description")
 
 
 def _library(thing: Any) -> str:

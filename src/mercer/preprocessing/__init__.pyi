@@ -17,12 +17,15 @@ from mercer.preprocessing._power_transformer import PowerTransformer as PowerTra
 from mercer.preprocessing._quantile_transformer import QuantileTransformer as QuantileTransformer
 from mercer.preprocessing._radial import RadialBasis as RadialBasis
 from mercer.preprocessing._robust_scaler import RobustScaler as RobustScaler
+from mercer.preprocessing._schema import ColumnSchema as ColumnSchema
+from mercer.preprocessing._schema import TableSchema as TableSchema
 from mercer.preprocessing._spline import SplineBasis as SplineBasis
 from mercer.preprocessing._standard_scaler import StandardScaler as StandardScaler
 from mercer.preprocessing._streamed.function_transformer import FunctionTransformer as FunctionTransformer
 from mercer.preprocessing._streamed.polynomial_features import PolynomialFeatures as PolynomialFeatures
 from mercer.preprocessing._streamed.spline_transformer import SplineTransformer as SplineTransformer
 from mercer.preprocessing._table_encoder import TableEncoder as TableEncoder
+from mercer.preprocessing._table_encoder import read_schema as read_schema
 from mercer.preprocessing._word_presence import WordPresence as WordPresence
 from sklearn.preprocessing import add_dummy_feature as add_dummy_feature
 from sklearn.preprocessing import binarize as binarize

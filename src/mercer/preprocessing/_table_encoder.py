@@ -1,6 +1,7 @@
 """Encode a table of mixed columns as numbers: the first step of a model that takes whole tables."""
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting
 from mercer._base.opening import check_place
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, parameter
+from mercer._base.scikit_learn import copy_without_callbacks
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import open_source, place_of
 from mercer._source.memory import require_memory
@@ -21,9 +23,18 @@ from mercer._stored import Stored, flags, integers, labels, members, part, texts
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
 from mercer.preprocessing._coding import CategoryCoding, learn_coding, summarise
-from mercer.preprocessing._columns import Columns, open_columns
+from mercer.preprocessing._columns import Columns, FloatColumns, open_columns
+from mercer.preprocessing._schema import TableSchema, find_differences, list_stored_kinds, make_schema
 from mercer.preprocessing._summaries import start_summary, warn_of_errors
-from mercer.preprocessing._table_encoding import TableEncoding, find_reading_kind, make_sparse, telling_place
+from mercer.preprocessing._table_encoding import (
+    SummarisePartition,
+    TableEncoding,
+    divide_columns,
+    find_reading_kind,
+    make_sparse,
+    take_features,
+    telling_place,
+)
 
 # Rows are sparse if they have at least this many columns and a smaller share of nonzero entries: they are then smaller
 # and faster.
@@ -55,13 +66,17 @@ class TableEncoder(Basis):
         The index of the column from which each output column comes.
     sparse_output_ : bool
         Whether the output is a CSR matrix.
+    schema_ : TableSchema
+        What the columns of the training rows held: kinds, ranges, categories and gaps. New rows are held to it: a
+        column whose values have another type is an error, and new categories are told, with the file and the first row.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
 
     Notes
     -----
     Frames of pandas, polars and Arrow, and arrays of numbers or of objects, in memory; text files, Parquet and Arrow
-    files, folders of them, objects of pyarrow, and blocks of frames or arrays, a few of them in memory at a time:
+    files, folders of them, objects of pyarrow, blocks of frames or arrays, a few of them in memory at a time, and Dask
+    dataframes, which are encoded where their partitions are:
     ``make_pipeline(TableEncoder(), LogisticRegression()).fit("cars.csv", "sold")`` reads a file of any length. Cost:
     each value is read once; a median takes linear time. Outside of memory, columns with more than 2\ :sup:`20`
     different values are counted with an error that a warning states. The indicators of a category, with those of rare
@@ -86,6 +101,7 @@ class TableEncoder(Basis):
         "words_": members(texts("* | none"), "columns"),
         "feature_columns_": integers("*", low=0, below="columns"),
         "sparse_output_": flags(),
+        "schema_": part("TableSchema"),
         "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding", "none"), "columns"),
     }
     kinds: str | dict[str, str] = parameter(
@@ -139,8 +155,14 @@ class TableEncoder(Basis):
         default=None,
         doc="Type of the output; None means float32 if all numeric columns have it, else float64.",
     )
+    handle_unknown: str = parameter(
+        Choice("warn", "ignore", "error"),
+        default="warn",
+        doc="What to do about a category that no training row had: name it, with its first row and file, in a warning "
+        "or an error, or encode it as rare ones are without a word.",
+    )
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _takes_gaps = True
 
     @fitting
@@ -153,12 +175,20 @@ class TableEncoder(Basis):
             Rows.
         """
         blocks: Iterable[tuple[Columns, str]]
-        if (place := place_of(X)) == "memory":
+        X = divide_columns(X, y)
+        place, named = place_of(X), y if isinstance(y, list) else [y]
+        if place == "memory":
             columns = open_columns(self, X, reset=True)
             blocks, kinds = [(columns, "")], self._find_kinds(columns, {})
+        elif place == "dask":
+            from mercer._source.dask.frames import find_head
+
+            partitions = take_features(X, named)
+            columns = open_columns(self, find_head(partitions, None, "TableEncoder"), reset=True)
+            kinds = self._find_kinds(columns, {})
+            stored = list_stored_kinds(columns, kinds.values())
         else:
             check_place(self, place)
-            named = y if isinstance(y, list) else [y]
             given = {name: kind for name, kind in self._list_chosen().items() if isinstance(name, str)}
             table = TableBlocks(
                 X, [name for name in named if isinstance(name, str)], "TableEncoder", self._threads(), given
@@ -167,7 +197,10 @@ class TableEncoder(Basis):
             blocks, kinds = self._read_blocks(table), self._find_kinds(columns, table.kinds)
         # The driver needs a source: a column of row indices stands in for a frame, which is none.
         source = open_source(np.arange(columns.n_rows, dtype=np.float64)[:, None], threads=self._threads())
-        outcome = self._drive(lambda start: self._learn_codings(blocks, kinds), source)
+        if place == "dask":
+            outcome = self._drive(lambda start: self._learn_partitions(partitions, kinds, stored), source)
+        else:
+            outcome = self._drive(lambda start: self._learn_codings(blocks, kinds), source)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
@@ -209,15 +242,31 @@ class TableEncoder(Basis):
 
     def _learn_codings(self, blocks: Iterable[tuple[Columns, str]], kinds: dict[str, str]) -> Solver:
         """Summarise every column block by block, and learn its coding, as a solver."""
-        summaries = [start_summary(kind) for kind in kinds.values()]
+        summaries, stored, n_rows = [start_summary(kind) for kind in kinds.values()], [], 0
         for columns, where in blocks:
+            stored = stored or list_stored_kinds(columns, kinds.values())
+            n_rows += columns.n_rows
             yield Dense(partial(self._summarise, summaries, columns, where, list(kinds.values())))
+        return (yield from self._end(kinds, summaries, stored, n_rows))
+
+    def _learn_partitions(self, X: Any, kinds: dict[str, str], stored: list[str]) -> Solver:
+        """Summarise every column where the partitions of a Dask collection are, and learn its coding, as a solver."""
+        from mercer._source.dask.frames import list_partitions, sum_partitions
+
+        parts = list(enumerate(list_partitions(X, "TableEncoder")))
+        work = SummarisePartition(copy_without_callbacks(self), list(kinds.values()))
+        found = yield Dense(lambda: sum_partitions([part[::-1] for part in parts], work, "TableEncoder"), heavy=True)
+        return (yield from self._end(kinds, found.summaries, stored, found.n_rows))
+
+    def _end(self, kinds: dict[str, str], summaries: list[Any], stored: list[str], n_rows: int) -> Solver:
+        """Learn the coding of every column from its summary, as a solver; `stored` are the kinds of the values."""
         codings = tuple(
             learn_coding(self, summary, kind) for summary, kind in zip(summaries, kinds.values(), strict=True)
         )
         warn_of_errors(kinds, summaries, self.missing == "keep")
         certificate = Certificate.none(_DEFINED)
-        state = (tuple(kinds.values()), codings)
+        schema = make_schema(list(kinds), list(kinds.values()), stored, summaries, n_rows)
+        state = (tuple(kinds.values()), codings, schema)
         yield Step(0.0, state, certificate)
         return Solution(state, True, certificate)
 
@@ -232,7 +281,7 @@ class TableEncoder(Basis):
             run_numbered(add, len(kinds), self._threads(), lambda done: None)
 
     def _fitted(self, state: Any) -> dict[str, Any]:
-        kinds, codings = state
+        kinds, codings, schema = state
         widths = [0 if coding is None else len(coding.names("")) for coding in codings]
         return {
             "kinds_": [kind.split()[0] for kind in kinds],
@@ -240,6 +289,7 @@ class TableEncoder(Basis):
             "words_": [getattr(coding, "words", None) for coding in codings],
             "feature_columns_": np.repeat(np.arange(len(codings)), widths),
             "sparse_output_": self._is_sparse(codings, sum(widths)),
+            "schema_": schema,
             "_codings": list(codings),
         }
 
@@ -249,6 +299,17 @@ class TableEncoder(Basis):
             return bool(self.sparse_output)
         entries = sum(coding.density for coding in codings if coding is not None)
         return width >= _SPARSE_COLUMNS and entries < _SPARSE_SHARE * width
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows and turn them into numbers.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            Rows; where `y` names columns of a frame, these are no features, and an estimator behind finds them by name.
+        """
+        X = divide_columns(X, y)
+        return self.fit(X, y).transform(X)
 
     def transform(self, X: Any) -> Any:
         """Turn rows into numbers.
@@ -266,9 +327,38 @@ class TableEncoder(Basis):
         """
         check_is_fitted(self)
         if (place := place_of(X)) == "memory":
-            return self._encode(open_columns(self, X, reset=False))
+            columns = open_columns(self, X, reset=False)
+            self._check_schema(columns, lambda row: f"row {row}", set())
+            return self._encode(columns)
         check_place(self, place)
+        if place == "dask":
+            from mercer._source.dask.frames import encode_partitions
+
+            return encode_partitions(X, TableEncoding(self, X), "TableEncoder")
         return EncodedTable(X, TableEncoding(self), place, "TableEncoder")
+
+    def _check_schema(self, columns: Columns, locate: Callable[[int], str], told: set[str]) -> None:
+        """Tell how some rows differ from those of the fit; `told` are the columns that were named before."""
+        # A model file of an earlier version has none.
+        schema = vars(self).get("schema_")
+        if schema is None or isinstance(columns, FloatColumns):
+            return
+        for found in find_differences(schema, columns, self._codings):
+            where = f"; the first is in {locate(found.row)}"
+            if found.what == "kind":
+                raise DataError(f"TableEncoder: {found}{where}. Correct the table, or fit to rows such as these.")
+            if self.handle_unknown == "error":
+                raise DataError(
+                    f"TableEncoder: {found}{where}. Correct the rows, or set handle_unknown='warn' or 'ignore'."
+                )
+            if self.handle_unknown == "warn" and found.column not in told:
+                told.add(found.column)
+                warnings.warn(
+                    f"TableEncoder: {found}{where}. They are encoded as rare ones are; handle_unknown='ignore' says "
+                    f"nothing.",
+                    UserWarning,
+                    stacklevel=3,
+                )
 
     def _encode(self, columns: Columns) -> Any:
         """Return the numbers of some rows."""
@@ -394,3 +484,31 @@ class TableEncoder(Basis):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
+
+
+def read_schema(X: Any, y: Any = None, *, kinds: Any = "auto") -> TableSchema:
+    """Read what the columns of a table hold, in one pass over it.
+
+    Parameters
+    ----------
+    X : frame, path, object of pyarrow, blocks of frames or Dask dataframe
+        The table, in any place.
+    y : str or list of str or None, default=None
+        Columns to leave out, such as the target.
+    kinds : "auto" or dict, default="auto"
+        Kinds of columns by name, as :class:`TableEncoder` takes them.
+
+    Returns
+    -------
+    TableSchema
+        Name, kind, range, categories and share of missing values of each column.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from mercer.preprocessing import read_schema
+    >>> schema = read_schema(pandas.DataFrame({"age": [3.0, None, 7.0, 5.0]}))
+    >>> schema["age"].high, schema["age"].missing_share
+    (7.0, 0.25)
+    """
+    return TableEncoder(kinds=kinds).fit(X, y).schema_

@@ -62,6 +62,20 @@ class _Encode:
         return np.asarray(result, self.encoding.dtype) if hasattr(result, "columns") else result
 
 
+class EncodedArray(dask.array.Array):
+    """The encoded rows of a Dask collection, which knows the columns that were not encoded: targets and weights."""
+
+    __slots__ = ("given",)
+    place = "dask"
+
+    @classmethod
+    def make(cls, array: Any, given: Any) -> "EncodedArray":
+        """Return an array together with the collection that it was encoded from."""
+        encoded = cls(array.dask, array.name, array.chunks, dtype=array.dtype, meta=array._meta)
+        encoded.given = getattr(given, "given", given)
+        return encoded
+
+
 def encode_partitions(X: Any, encoding: Any, subject: str) -> Any:
     """Return the Dask array of the encoded partitions of `X`."""
     parts = list_partitions(X, subject)
@@ -73,7 +87,7 @@ def encode_partitions(X: Any, encoding: Any, subject: str) -> Any:
         shape = (length, len(encoding.names))
         arrays.append(dask.array.from_delayed(encode(part, number, start), shape, dtype=meta.dtype, meta=meta))
         start += length
-    return arrays[0] if len(arrays) == 1 else dask.array.concatenate(arrays)
+    return EncodedArray.make(arrays[0] if len(arrays) == 1 else dask.array.concatenate(arrays), X)
 
 
 def find_head(X: Any, columns: list[str] | None, subject: str) -> Any:

@@ -30,7 +30,7 @@ from mercer.errors import DataError
 class Given:
     """Rows, targets and weights as Dask arrays with the same chunks of rows, and the rule that they were checked by.
 
-    ``n_stored`` counts the stored values of sparse rows.
+    ``n_stored`` counts the stored values of sparse rows, and ``frame`` is the collection that rows were encoded from.
     """
 
     X: Any
@@ -39,6 +39,7 @@ class Given:
     rule: PieceRule
     names: list[str] | None = None
     n_stored: int = 0
+    frame: Any = None
 
 
 def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None, keep: bool = False) -> Given:
@@ -46,7 +47,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
 
     Where lengths are unknown they are counted, where the rows are. With `keep` the arrays stay there, if they fit.
     """
-    names = None
+    names, frame = None, getattr(X, "given", None)
     if hasattr(X, "partitions") and hasattr(X, "columns"):
         # A frame, an array, or blocks: all become arrays whose chunks are rows.
         description = f"the Dask dataframe of {X.npartitions} partitions"
@@ -54,6 +55,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
         X, y, weight, names = _from_frame(X, y, weight, subject, names, keep)
     elif isinstance(X, dask.array.Array):
         description = f"the Dask array of shape {X.shape}"
+        y, weight = (_take_column(X, given, subject) for given in (y, weight))
         X = _matrix(X, subject, description)
     else:
         X, y, weight, description, names = _from_blocks(X, y, weight, subject, targets)
@@ -74,7 +76,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
             f"of some rows."
         )
     n_stored = _count_stored(X, subject) if rule.is_sparse else 0
-    return Given(X, y, weight, rule, names, n_stored)
+    return Given(X, y, weight, rule, names, n_stored, frame)
 
 
 def _optimise(array: Any) -> Any:
@@ -151,6 +153,17 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any, keep: boo
     known = [None if array is None else state_lengths(array, one) for array, one in zip(arrays, lengths, strict=True)]
     y, weight = (given if array is None else array for given, array in zip((y, weight), known[1:], strict=True))
     return known[0], y, weight, [name for name in names if name not in chosen] if names else None
+
+
+def _take_column(X: Any, given: Any, subject: str) -> Any:
+    """Return the column that `given` names of the collection that rows were encoded from; other values as they are."""
+    frame = getattr(X, "given", None)
+    if not isinstance(given, str) or not hasattr(frame, "columns"):
+        return given
+    if given not in frame.columns:
+        names = ", ".join(map(str, frame.columns))
+        raise DataError(f"{subject}: the Dask dataframe has no column {given!r}; its columns are {names}.")
+    return frame[given]
 
 
 def _find_dtype(kind: Any) -> np.dtype:

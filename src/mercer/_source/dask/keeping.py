@@ -34,7 +34,10 @@ def convert_rows(part: Any, columns: list[str] | None, dtype: Any) -> Any:
 
 def convert_values(part: Any, column: Any) -> Any:
     """Return the targets or weights of a partition: a column of a frame, or a series."""
-    return np.ascontiguousarray((part if column is None else part[column]).to_numpy())
+    values = np.ascontiguousarray((part if column is None else part[column]).to_numpy())
+    # Texts of fixed width, as labels from files and arrays are.
+    texts = values.dtype == object and len(values) and all(isinstance(value, str) for value in values)
+    return values.astype(str) if texts else values
 
 
 def count_part(part: Any) -> int:

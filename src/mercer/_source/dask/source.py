@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_block, rows_per_sparse_block
 from mercer._source.dask import tasks
+from mercer._source.dask.frames import EncodedArray
 from mercer._source.dask.graph import (
     TaskLayer,
     active_client,
@@ -173,7 +174,9 @@ class DaskSource(Source):
         rule.targets, rule.has_weight = None, False
         result = map_rows(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
         if out is None:
-            return result
+            # What a transformer makes of encoded rows has the same targets.
+            named = self.given.frame is not None and not isinstance(result, tuple)
+            return EncodedArray.make(result, self.given.frame) if named else result
         out[...] = compute(result, self.subject)
         return out
 

@@ -45,6 +45,12 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
 
         return open_table(X, y, weight, columns=columns, **options)
     path, subject = Path(X), options["subject"]
+    from mercer._source.table.cursor import is_database
+
+    if is_database(path):
+        from mercer._source.table.source import open_table_path
+
+        return open_table_path(path, y, weight, columns=columns, **options)
     if not path.exists():
         raise DataError(
             f"{subject}: there is no file or folder {os.fspath(X)}. Check its name; open remote files with "

@@ -34,6 +34,8 @@ class SequentialSource(Source):
         What the pieces are checked by.
     restartable : bool
         Whether a second pass can be made.
+    reads_in_turn : bool
+        Whether the thread that asks for blocks reads them too.
     """
 
     place = "stream"
@@ -41,6 +43,8 @@ class SequentialSource(Source):
     subject: str = "mercer"
     rule: PieceRule
     restartable: bool = True
+    # Whether rows come from what one thread alone may use, such as the connection to a database.
+    reads_in_turn: bool = False
 
     def __init__(self) -> None:
         # Shared by copies of this source, so that all of them know what one pass has found.
@@ -104,6 +108,10 @@ class SequentialSource(Source):
                     f"Raise the weight of some rows."
                 )
 
+    def _ahead(self, blocks: Generator[Block]) -> Any:
+        """Return the blocks as a thread of their own reads them, or as this thread does where it must."""
+        return blocks if self.reads_in_turn else ReadAhead(blocks)
+
     def _check_blocks(self) -> Generator[Block]:
         """Yield the blocks of one pass, after a check for NaN and infinity where that is still needed."""
         blocks = self.blocks()
@@ -118,10 +126,10 @@ class SequentialSource(Source):
 
     def each(self, function: Callable[[Block], Any], receive: Callable[[Any], None] | None = None) -> None:
         if self._known["finite"]:
-            run_taken(function, ReadAhead(self.blocks()), self.threads, receive)
+            run_taken(function, self._ahead(self.blocks()), self.threads, receive)
             return
         # The thread that works on a block checks it, while the block is in that thread's cache.
-        run_taken(lambda block: function(check_block(block, self)), ReadAhead(self.blocks()), self.threads, receive)
+        run_taken(lambda block: function(check_block(block, self)), self._ahead(self.blocks()), self.threads, receive)
         self._known["finite"] = True
 
     def reduce(self, statistic: Any) -> Any:
@@ -142,7 +150,7 @@ class SequentialSource(Source):
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
         done: dict[int, Any] = {}
-        ahead = ReadAhead(self.blocks())
+        ahead = self._ahead(self.blocks())
         try:
             for number, block in enumerate(ahead):
                 if number in work:
@@ -172,7 +180,7 @@ class SequentialSource(Source):
         """Return the cursor if `start` is its next row, else a new one that has skipped the rows before `start`."""
         if self._cursor is None or self._cursor.position != start:
             self.release()
-            self._cursor = Cursor(ReadAhead(self._check_blocks()))
+            self._cursor = Cursor(self._ahead(self._check_blocks()))
             self._cursor.skip(start)
         return self._cursor
 

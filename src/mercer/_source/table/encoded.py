@@ -17,8 +17,9 @@ from scipy.sparse import issparse
 from mercer._source.file.block_stream import BlockStream
 from mercer._source.file.opening import kind_of, open_file
 from mercer._source.file.row_values import open_row_values
-from mercer._source.opening import open_place
+from mercer._source.opening import is_query, open_place
 from mercer._source.source import Source
+from mercer._source.table.cursor import is_database
 from mercer._source.table.source import find_description, open_batches, open_table, open_table_path
 from mercer._types import Array
 from mercer.errors import DataError
@@ -89,7 +90,8 @@ class EncodedTable:
             # A generator can be read once: BlockStream knows it by being its own iterator.
             blocks = iter(blocks) if isinstance(self.X, Iterator) else blocks
         source = BlockStream(blocks, **options)
-        source.feature_names = list(self.encode.names)
+        # As of encoded rows in memory, the reader sees no names, and expects none of new rows.
+        source.feature_names = None
         return source
 
     def read(self, blocks: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
@@ -113,10 +115,12 @@ class EncodedTable:
 
 
 def is_table(X: Any) -> bool:
-    """Return whether rows are a table of named columns: a file, a folder or an object of pyarrow."""
+    """Return whether rows are a table of named columns: a file, a folder, a query or an object of pyarrow."""
+    if is_query(X):
+        return True
     if isinstance(X, str | os.PathLike):
         path = Path(X)
-        return path.is_dir() or not path.exists() or kind_of(path, "mercer") not in ("npy", "npz")
+        return is_database(path) or path.is_dir() or not path.exists() or kind_of(path, "mercer") not in ("npy", "npz")
     return type(X).__module__.split(".")[0] == "pyarrow"
 
 

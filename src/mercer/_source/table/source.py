@@ -18,7 +18,9 @@ from mercer._source.file.opening import KINDS, kind_of
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
+from mercer._source.opening import is_query
 from mercer._source.table.columns import TableColumns, find_named_columns
+from mercer._source.table.cursor import is_database, open_database, open_query
 from mercer._source.table.format import Place, report_damage
 from mercer._source.table.packed_batches import check_batches, choose_batch_rows
 from mercer._source.table.text_files import TextFiles
@@ -247,7 +249,8 @@ class TableSource(SequentialSource):
         self.encode = encode
         self.restartable = table.restartable
         self.subject = subject
-        self.threads = threads
+        self.reads_in_turn = getattr(table, "one_thread", False)
+        self.threads = 1 if self.reads_in_turn else threads
         self.description = description
         schema = table.schema
         self.columns = TableColumns.choose(
@@ -269,7 +272,7 @@ class TableSource(SequentialSource):
         self.dtype, self.n_features = self.rule.dtype, self.rule.n_features
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
         self.is_sparse = self.rule.is_sparse
-        self.feature_names = self.columns.features if encode is None else list(encode.names)
+        self.feature_names = self.columns.features if encode is None else None
         self.block_rows = rows_per_block(self.n_features)
         if self.is_sparse:
             # As many stored values as rows of the table have columns, and as many rows as a large table has.
@@ -371,6 +374,10 @@ def open_table_path(
 ) -> TableSource:
     """Open a table file, or a folder of them."""
     _import_arrow(subject)
+    if is_database(path):
+        table = open_database(path, subject)
+        options |= {"subject": subject, "targets": targets, "columns": columns, "description": table.name}
+        return TableSource(table, y, weight, encode=encode, **options)
     files = TableFiles(path, subject)
     # Labels keep their type; whole numbers in other columns of text files are read as floats.
     labels = [y] if isinstance(y, str) and targets == "labels" else []
@@ -394,6 +401,8 @@ def find_description(X: Any) -> str:
     """Return what rows outside of memory are called in errors."""
     if isinstance(X, str | os.PathLike):
         return f"the file {os.fspath(X)}"
+    if is_query(X):
+        return "the query of a database"
     library = type(X).__module__.split(".")[0]
     return f"the pyarrow {type(X).__name__}" if library == "pyarrow" else f"the {type(X).__name__} of blocks"
 
@@ -403,8 +412,12 @@ def open_batches(X: Any, subject: str, kinds: dict[str, str] | None = None) -> A
     _import_arrow(subject)
     from pyarrow import dataset
 
+    if is_query(X):
+        return open_query(X, subject)
     if isinstance(X, str | os.PathLike):
         path = Path(X)
+        if is_database(path):
+            return open_database(path, subject)
         if not path.exists():
             raise DataError(f"{subject}: there is no file or folder {path}. Check its name.")
         return TableFiles(path, subject).open([], None, kinds)

@@ -219,6 +219,11 @@ class Stream:
             self.notices += [notice for notice in typing.notices if notice.subject not in subjects]
             yield plain
 
+    def read_as_given(self) -> Iterator[Any]:
+        """Yield frames or Arrow tables as the format gives them; columns of delimited text are texts."""
+        with report_damage(self.place):
+            yield from self._read_frames()
+
     @property
     def _typing(self) -> dict[str, str]:
         """The kinds for :func:`type_columns`; categories that are integers or booleans keep their type."""

@@ -175,7 +175,7 @@ def _tell_apart(reference: Reference, old: Any, new: Any, seed: int) -> tuple[fl
     numbers = [name for name, kind in used.items() if kind == "number"]
     rows[numbers] = rows[numbers].astype(float)
     model = make_pipeline(
-        TableEncoder(used, categories="code", missing="keep", sparse_output=False),
+        TableEncoder(used, categories="code", missing="keep", sparse_output=False, handle_unknown="ignore"),
         RandomForestClassifier(50, min_samples_leaf=5, random_state=seed),
     )
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)

@@ -69,7 +69,7 @@ def count_days(frame: Any, name: str) -> np.ndarray:
     """Return a column of dates as days since the start of 1970."""
     from mercer.preprocessing import TableEncoder
 
-    encoder = TableEncoder({name: "date"}, dates=False, missing="keep", sparse_output=False)
+    encoder = TableEncoder({name: "date"}, dates=False, missing="keep", sparse_output=False, handle_unknown="ignore")
     days: np.ndarray = np.asarray(encoder.fit_transform(frame[[name]]), dtype=float)[:, 0]
     return days
 

@@ -49,6 +49,8 @@ def make_encoder(dataset: Dataset, needs: tuple[str, ...] = (), n_columns: int =
         texts=0 if constrained else _MOST_WORDS,
         text_values="tfidf",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,
+        # A study counts new categories itself, and a fold may have some that no other has.
+        handle_unknown="ignore",
     )
 
 

@@ -76,7 +76,7 @@ def _is_given_away(frame: Any, key: str, roles: Roles) -> bool:
     keys = np.asarray(spell_categories(frame[key].iloc[rows]), dtype=str)
     if not kinds:
         return False
-    encoder = TableEncoder(kinds, categories="code", missing="keep", sparse_output=False)
+    encoder = TableEncoder(kinds, categories="code", missing="keep", sparse_output=False, handle_unknown="ignore")
     X = encoder.fit_transform(frame[list(kinds)].iloc[rows])
     forest = RandomForestClassifier(20, random_state=0, n_jobs=1)
     names, counts = np.unique(keys, return_counts=True)

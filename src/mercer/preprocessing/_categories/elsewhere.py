@@ -61,7 +61,8 @@ class PartitionTargets:
         self.columns = learn_partitions(encoder, X, y)
         self.parts = list_partitions(X, self.subject)
         if isinstance(y, str):
-            self.targets = list_partitions(X[[y]], self.subject)
+            # Rows that were encoded know the columns that they come from.
+            self.targets = list_partitions(getattr(X, "given", X)[[y]], self.subject)
         elif hasattr(y, "to_delayed"):
             self.targets = list(np.ravel(y.to_delayed()))
         elif y is None:
