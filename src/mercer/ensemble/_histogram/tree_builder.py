@@ -1,4 +1,9 @@
-"""Building one tree: the leaf whose split gains most is split next, until no split gains or the tree is full."""
+"""Building one tree: the leaf whose split gains most is split next, until no split gains or the tree is full.
+
+The growth of all other trees finds such splits too, on its coarse steps. It takes five to ten times as long for a tree
+of 31 leaves: ``python -m benchmarks.leaf_growth`` measures both. Boosting's has sums of whole numbers whose histograms
+are subtracted from each other, threads that stay in native code, and gradients that come with the scores of each tree.
+"""
 
 import math
 from dataclasses import dataclass
