@@ -96,10 +96,13 @@ def write_tables(folder: Path, archive: Path) -> None:
             kept = np.sort(np.random.default_rng(0).choice(len(frame), MOST_ROWS, replace=False))
             frame = frame.iloc[kept]
         if table.task == _C:
-            # A whole number stands for a class: 1.0 becomes class_1.
-            values = frame[table.target]
-            frame[table.target] = [f"class_{v:g}" if isinstance(v, int | float | np.number) else v for v in values]
+            frame[table.target] = name_classes(frame[table.target])
         frame.to_csv(folder / f"{table.name}.csv", index=False)
+
+
+def name_classes(values: Any) -> list[Any]:
+    """Return the names of classes; a number stands for a class: 1.0 becomes class_1."""
+    return [f"class_{value:g}" if isinstance(value, int | float | np.number) else str(value) for value in values]
 
 
 def _read_source(source: str, archive: Path) -> Any:

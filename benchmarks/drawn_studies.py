@@ -29,6 +29,7 @@ import numpy as np
 
 from benchmarks.choice import find_pythons, start_process
 from benchmarks.choice_contestants import CORES, answer, measure_losses
+from benchmarks.choice_tables import name_classes
 from benchmarks.drawn_report import PAGE, render
 from benchmarks.drawn_tables import DrawnTable, draw_tables, read_tables, split_rows
 from benchmarks.machine import describe
@@ -44,7 +45,9 @@ def _read(folder: Path, table: DrawnTable) -> Any:
     import pandas
 
     frame = pandas.read_csv(folder / f"{table.name}.csv.gz", low_memory=False)
-    return frame.astype({table.target: str}) if table.task == "classification" else frame
+    if table.task == "classification":
+        frame[table.target] = name_classes(frame[table.target])
+    return frame
 
 
 def run_one(folder: Path, name: str, contestant: str, seconds: float, output: Path) -> None:
@@ -84,15 +87,17 @@ def _study(table: DrawnTable, train: Any, test: Any, seconds: float) -> tuple[An
 
     metric = "log_loss" if table.task == "classification" else "r2"
     with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "table.csv"
+        path, new = Path(place) / "table.csv", Path(place) / "new.csv"
         train.rename(columns={train.columns[0]: ""}).to_csv(path, index=False)
+        test.drop(columns=table.target).rename(columns={test.columns[0]: ""}).to_csv(new, index=False)
         began = time.perf_counter()
         options: dict[str, Any] = {"budget": seconds, "quick": True, "keep_leaks": True, "n_jobs": CORES}
         study = mercer.run(path, table.target, task=table.task, metric=metric, **options)
         spent = time.perf_counter() - began
+        answers = study.predict(new) if study.model is not None else None
     record = study.record
     sure, other = record.sureness, record.other
-    if study.model is None or sure is None:
+    if answers is None or sure is None:
         raise SystemExit(f"no model: {record.answer}")
     claims = {
         "splits": record.question.splits,
@@ -103,10 +108,9 @@ def _study(table: DrawnTable, train: Any, test: Any, seconds: float) -> tuple[An
         "first_role": record.data.columns[0].role,
     }
     chosen = next((candidate.name for candidate in record.candidates if candidate.status == "chosen"), "")
-    new = test.rename(columns={test.columns[0]: record.data.columns[0].name})
     if table.task == "regression":
-        return np.asarray(study.model.predict(new)), np.array([]), chosen, claims
-    return study.model.predict_proba(new), np.asarray(study.model.classes_), chosen, claims
+        return answers["prediction"].to_numpy(), np.array([]), chosen, claims
+    return answers.iloc[:, 1:].to_numpy(), np.asarray(study.model.classes_), chosen, claims
 
 
 def _score(table: DrawnTable, test: Any, answers: Any, classes: Any) -> tuple[float, float]:

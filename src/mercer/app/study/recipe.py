@@ -21,6 +21,11 @@ _MARGIN = 0.25
 _MOST_DENSE = 500
 # Words of a text column, the most frequent ones; rows with that many columns can still be dense.
 _MOST_WORDS = 300
+# Categories of a column, the most frequent ones, at least and at most, and rows of the table for each: of 144 countries
+# with 21 rows each, 30 in columns of their own gave a skill of 0.37 on later years, and all of them 1.
+_FEWEST_CATEGORIES = 30
+_MOST_CATEGORIES = 254
+_ROWS_OF_A_CATEGORY = 20
 # Skewness of a target from which on its logarithm is tried; an exponential distribution has 2.
 _LEAST_SKEWNESS = 1.5
 # Rows from which on the skewness says something.
@@ -44,6 +49,7 @@ def make_encoder(dataset: Dataset, needs: tuple[str, ...] = (), n_columns: int =
     return TableEncoder(
         dataset.kinds | written,
         categories="code" if "codes" in needs else "indicator",
+        max_categories=int(np.clip(len(dataset) // _ROWS_OF_A_CATEGORY, _FEWEST_CATEGORIES, _MOST_CATEGORIES)),
         missing="keep" if "missing" in needs else "indicator" if marked else "fill",
         dates=not constrained,
         texts=0 if constrained else _MOST_WORDS,
