@@ -21,9 +21,11 @@ from mercer.isotonic import IsotonicRegression
 from mercer.multioutput import ClassifierChain, MultiOutputClassifier
 from mercer.pipeline import FeatureUnion
 from mercer.preprocessing import (
+    DatetimeEncoder,
     FunctionTransformer,
     LabelBinarizer,
     LabelEncoder,
+    MinHashEncoder,
     MultiLabelBinarizer,
     PolynomialFeatures,
     SplineTransformer,
@@ -31,6 +33,7 @@ from mercer.preprocessing import (
 )
 from tests.laws.settings import SETTINGS, TWO_CLASSES
 
+TEXTS_AND_DATES = (DatetimeEncoder, MinHashEncoder, WordPresence)
 COMPOSITES = (
     *(ColumnTransformer, FeatureUnion, FunctionTransformer, PolynomialFeatures, SplineTransformer),
     *(LabelBinarizer, LabelEncoder, MultiLabelBinarizer, TransformedTargetRegressor),
@@ -191,10 +194,10 @@ def public_estimators() -> list[type]:
         package = importlib.import_module(f"mercer.{family}")
         for name in package.__all__:
             thing = getattr(package, name)
-            # The laws' rows are tables of five numbers, and labels one column: what takes texts, one column alone or
-            # columns of labels has its own tests. Composites are scikit-learn's own in memory, and tests/compose tries
-            # them elsewhere; encoders of labels take no rows.
-            other = (IsotonicRegression, ClassifierChain, MultiOutputClassifier, WordPresence, *COMPOSITES)
+            # The laws' rows are tables of five numbers, and labels one column: what takes texts, dates, one column
+            # alone or columns of labels has its own tests. Composites are scikit-learn's own in memory, and
+            # tests/compose tries them elsewhere; encoders of labels take no rows.
+            other = (IsotonicRegression, ClassifierChain, MultiOutputClassifier, *TEXTS_AND_DATES, *COMPOSITES)
             if family == "feature_extraction":
                 continue
             if inspect.isclass(thing) and issubclass(thing, BaseEstimator) and thing not in other:

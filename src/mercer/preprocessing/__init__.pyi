@@ -21,7 +21,9 @@ from mercer.preprocessing._schema import ColumnSchema as ColumnSchema
 from mercer.preprocessing._schema import TableSchema as TableSchema
 from mercer.preprocessing._spline import SplineBasis as SplineBasis
 from mercer.preprocessing._standard_scaler import StandardScaler as StandardScaler
+from mercer.preprocessing._streamed.datetime_encoder import DatetimeEncoder as DatetimeEncoder
 from mercer.preprocessing._streamed.function_transformer import FunctionTransformer as FunctionTransformer
+from mercer.preprocessing._streamed.min_hash_encoder import MinHashEncoder as MinHashEncoder
 from mercer.preprocessing._streamed.polynomial_features import PolynomialFeatures as PolynomialFeatures
 from mercer.preprocessing._streamed.spline_transformer import SplineTransformer as SplineTransformer
 from mercer.preprocessing._table_encoder import TableEncoder as TableEncoder
