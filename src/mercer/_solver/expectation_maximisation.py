@@ -129,7 +129,7 @@ class ExpectationMaximisation:
     def solve(self, state: Restarts | None = None) -> Solver:
         """Run all restarts, from the beginning or from `state`."""
         model = yield from self.prepare()
-        begin, complete = partial(self._begin, model), partial(self._climb, model)
+        begin, complete = partial(self._begin, model), partial(self._iterate, model)
         state = yield from keep_best_run(begin, complete, self.n_init, self.seed.generate_state(8), state)
         best = state.best
         reason = "max_iter" if self.max_iter else "no steps"
@@ -146,7 +146,7 @@ class ExpectationMaximisation:
             ) from error
         return AscentRun(0, parameters, self.before if restart == 0 else -np.inf)
 
-    def _climb(self, model: Model, run: AscentRun) -> Any:
+    def _iterate(self, model: Model, run: AscentRun) -> Any:
         """Iterate one run until the objective changes by less than the tolerance; return it with its own objective."""
         # The first objective is compared with nothing: the exactness of the last step of an earlier fit is not known.
         slack = np.inf

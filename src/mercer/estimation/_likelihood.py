@@ -112,7 +112,7 @@ def maximum_likelihood(
     >>> round(float(estimate.parameters[0]), 6)  # 4 / 7
     0.571429
     """
-    return _climb("maximum_likelihood", log_density, None, X, start, score, sample_weight, method, options)
+    return _maximise("maximum_likelihood", log_density, None, X, start, score, sample_weight, method, options)
 
 
 def maximum_a_posteriori(
@@ -165,10 +165,10 @@ def maximum_a_posteriori(
     >>> round(float(estimate.parameters[0]), 6)  # the mode of Beta(6, 5)
     0.555556
     """
-    return _climb("maximum_a_posteriori", log_density, prior, X, start, score, sample_weight, method, options)
+    return _maximise("maximum_a_posteriori", log_density, prior, X, start, score, sample_weight, method, options)
 
 
-def _climb(
+def _maximise(
     subject: str,
     log_density: Callable[[Any, np.ndarray], Any],
     prior: Any,

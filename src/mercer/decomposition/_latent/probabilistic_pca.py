@@ -250,7 +250,7 @@ class ProbabilisticPCA(LatentGaussian):
             )
         if self.method == "em" or missing:
             self._needs_memory(source, "method='em'", "use method='closed_form'")
-            self._climb(source)
+            self._fit_by_em(source)
         else:
             fitted = partial(self._attributes_of, dtype=source.host_dtype)
             require_memory(type(self).__name__, 48.0 * source.n_features**2, "the covariance", "select columns")
@@ -307,7 +307,7 @@ class ProbabilisticPCA(LatentGaussian):
             state = start
         return Solution(state, True, _CLOSED)
 
-    def _climb(self, source: Source) -> None:
+    def _fit_by_em(self, source: Source) -> None:
         """Run EM over rows in memory, some of whose entries may be missing."""
         X, count = source.whole(), self._count(source)
         observed = ~np.isnan(X)
