@@ -9,7 +9,10 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.stdint import int64_t
+    from cython.cimports.mercer._native.space import joined_sets
 else:
+    from mercer._native.space import joined_sets
+
     int64_t = cython.longlong
 
 real = cython.fused_type(cython.float, cython.double)
@@ -242,18 +245,6 @@ def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[c
     return total
 
 
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """Return the root of `x`, and halve the path to it."""
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
-
-
 def link_cells(
     Z: cython.const[real][:, ::1],
     cells: Cells,
@@ -283,8 +274,8 @@ def link_cells(
                     # Each pair of cells is looked at once, from the lower one.
                     if other <= cell or cores[other] == 0:
                         continue
-                    root = root_of(parent, cython.cast(cython.int, cell))
-                    other_root = root_of(parent, cython.cast(cython.int, other))
+                    root = joined_sets.root_of(parent, cython.cast(cython.int, cell))
+                    other_root = joined_sets.root_of(parent, cython.cast(cython.int, other))
                     # Cells of one component need no further distance.
                     if root == other_root:
                         continue
@@ -308,7 +299,7 @@ def first_rows(
     """Point each cell in `parent` at its root; write the lowest core row index of each root's cells to `lowest`."""
     with cython.nogil:
         for cell in range(parent.shape[0]):
-            root = root_of(parent, cython.cast(cython.int, cell))
+            root = joined_sets.root_of(parent, cython.cast(cython.int, cell))
             parent[cell] = root
             for i in range(starts[cell], starts[cell + 1]):
                 if core[i] and order[i] < lowest[root]:

@@ -4,20 +4,11 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import INFINITY
+    from cython.cimports.mercer._native.space import joined_sets
 else:
     from math import inf as INFINITY  # noqa: N812
 
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """Return the root of `x`, and halve the path to it."""
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
+    from mercer._native.space import joined_sets
 
 
 def span_edges(
@@ -40,8 +31,8 @@ def span_edges(
         for edge in range(ends.shape[0]):
             if count == kept.shape[0]:
                 break
-            a: cython.int = root_of(parents, ends[edge, 0])
-            b: cython.int = root_of(parents, ends[edge, 1])
+            a: cython.int = joined_sets.root_of(parents, ends[edge, 0])
+            b: cython.int = joined_sets.root_of(parents, ends[edge, 1])
             if a != b:
                 parents[a] = b
                 kept[count] = start + edge
@@ -69,8 +60,8 @@ def merge_edges(
         for i in range(edges.shape[0]):
             node = cython.cast(cython.int, n + i)
             # Roots by path compression; node n + i is the cluster that merge i makes.
-            left = root_of(parent, edges[i, 0])
-            right = root_of(parent, edges[i, 1])
+            left = joined_sets.root_of(parent, edges[i, 0])
+            right = joined_sets.root_of(parent, edges[i, 1])
             merges[i, 0] = left
             merges[i, 1] = right
             sizes[node] = sizes[left] + sizes[right]

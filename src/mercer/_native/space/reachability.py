@@ -10,11 +10,11 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import INFINITY
-    from cython.cimports.mercer._native.space import space
+    from cython.cimports.mercer._native.space import joined_sets, space
 else:
     from math import inf as INFINITY  # noqa: N812
 
-    from mercer._native.space import space
+    from mercer._native.space import joined_sets, space
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -200,18 +200,6 @@ def lightest_edges(
             start = stop
 
 
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """Return the root of `x`, and halve the path to it."""
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
-
-
 def join(
     order: cython.const[cython.int][::1],
     labels: cython.int[::1],
@@ -251,8 +239,8 @@ def join(
         for p in range(labels.shape[0]):
             if best[p] < 0:
                 continue
-            root = root_of(parent, labels[best[p]])
-            other = root_of(parent, labels[partner[best[p]]])
+            root = joined_sets.root_of(parent, labels[best[p]])
+            other = joined_sets.root_of(parent, labels[partner[best[p]]])
             # Two components may choose the same edge; the strict order of edges excludes longer cycles.
             if root == other:
                 continue
@@ -264,7 +252,7 @@ def join(
             n_edges += 1
         for p in range(labels.shape[0]):
             if labels[p] >= 0:
-                labels[p] = root_of(parent, labels[p])
+                labels[p] = joined_sets.root_of(parent, labels[p])
     return n_edges
 
 
