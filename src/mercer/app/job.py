@@ -1,9 +1,11 @@
 """The main job in one call: read a table, find the role of each column, study it."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -157,19 +159,51 @@ def study_table(
         watch(ProgressEvent("reading the table", 0.0, options.budget))
     # These modules take two seconds to load, so that the first word comes before them.
     from mercer._source.table import read_table
+    from mercer.app.beyond_memory import (
+        describe_sample,
+        describe_several,
+        draw_sample,
+        fit_to_whole,
+        is_beyond_memory,
+        reserve_seconds,
+    )
     from mercer.app.several import split_targets, study_each
 
     given = _list_given_roles(options)
     kinds = {column: role for column, role in given.items() if role in ("number", "category", "date", "text")}
-    rows = read_table(table, kinds=kinds, **{option: getattr(options, option) for option in _READING})
+    reading, whole = {option: getattr(options, option) for option in _READING}, None
+    if options.sample is not None or options.cluster is not None or is_beyond_memory(table, options.max_unpacked):
+        frame, whole = draw_sample(table, options, reading)
+        rows = read_table(frame, kinds=kinds, **{name: reading[name] for name in ("missing", "decimal", "day_first")})
+        # Rows keep their numbers in the table, for messages about single rows.
+        rows = replace(rows, name=Path(str(table)).name if isinstance(table, str | Path) else rows.name)
+        rows.frame.index = frame.index
+        rows = replace(rows, notices=[describe_sample(whole), *rows.notices])
+    else:
+        rows = read_table(table, kinds=kinds, **reading)
     if name is not None:
         rows = replace(rows, name=name)
     _refuse_duration(rows, options)
     targets = split_targets(options.target, rows.frame.columns)
     spent = monotonic() - began
     if len(targets) > 1:
+        if whole is not None:
+            rows = replace(rows, notices=[*rows.notices, describe_several(whole)])
         return study_each(rows, targets, options, partial(_study_rows, given, spent / len(targets)), watch)
-    return _study_rows(given, spent, rows, replace(options, target=targets[0] if targets else None), watch)
+    asked = replace(options, target=targets[0] if targets else None)
+    if whole is not None and options.budget is not None:
+        # Some passes over the whole table come after the study.
+        asked = replace(asked, budget=max(0.5 * options.budget, options.budget - reserve_seconds(whole)))
+    done = _study_rows(given, spent, rows, asked, watch)
+    all_drawn = whole is not None and whole.n_drawn == whole.n_rows and options.cluster is None
+    if whole is None or all_drawn or done.model is None or not targets:
+        return done
+    left = math.inf if options.budget is None else max(0.0, options.budget - (monotonic() - began))
+    if watch is not None:
+        watch(ProgressEvent(f"fitting the model to all {whole.n_rows} rows", 0.99, options.budget))
+    done = fit_to_whole(done, whole, options, left)
+    origin = replace(done.record.origin, budget=options.budget, seconds=monotonic() - began)
+    return replace(done, record=replace(done.record, origin=origin))
 
 
 def _study_rows(given: dict[str, str], spent: float, rows: Any, options: Options, watch: Any) -> Any:

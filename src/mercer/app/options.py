@@ -234,6 +234,20 @@ class Options:
         100_000,
         metavar="N",
     )
+    sample: int | None = _option(
+        INTEGER,
+        "study",
+        "study a table by this many rows, drawn at random, and fit the chosen model to all, block by block",
+        otherwise="500000 of a table that does not fit into memory",
+        metavar="N",
+    )
+    cluster: str | None = _option(
+        TEXT,
+        "study",
+        "address of a Dask scheduler, such as tcp://host:8786, whose workers fit the model to a table in Parquet",
+        otherwise="this process",
+        metavar="ADDRESS",
+    )
     quick: bool = _option(
         FLAG, "study", "skip the slowest part, which measures the bias and variance of every model", default=False
     )

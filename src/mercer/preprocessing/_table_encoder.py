@@ -242,12 +242,13 @@ class TableEncoder(Basis):
 
     def _learn_codings(self, blocks: Iterable[tuple[Columns, str]], kinds: dict[str, str]) -> Solver:
         """Summarise every column block by block, and learn its coding, as a solver."""
-        summaries, stored, n_rows = [start_summary(kind) for kind in kinds.values()], [], 0
+        stored: list[str] = []
+        summaries, n_rows = [start_summary(kind) for kind in kinds.values()], 0
         for columns, where in blocks:
             stored = stored or list_stored_kinds(columns, kinds.values())
             n_rows += columns.n_rows
             yield Dense(partial(self._summarise, summaries, columns, where, list(kinds.values())))
-        return (yield from self._end(kinds, summaries, stored, n_rows))
+        return (yield from self._learn_schema(kinds, summaries, stored, n_rows))
 
     def _learn_partitions(self, X: Any, kinds: dict[str, str], stored: list[str]) -> Solver:
         """Summarise every column where the partitions of a Dask collection are, and learn its coding, as a solver."""
@@ -256,9 +257,9 @@ class TableEncoder(Basis):
         parts = list(enumerate(list_partitions(X, "TableEncoder")))
         work = SummarisePartition(copy_without_callbacks(self), list(kinds.values()))
         found = yield Dense(lambda: sum_partitions([part[::-1] for part in parts], work, "TableEncoder"), heavy=True)
-        return (yield from self._end(kinds, found.summaries, stored, found.n_rows))
+        return (yield from self._learn_schema(kinds, found.summaries, stored, found.n_rows))
 
-    def _end(self, kinds: dict[str, str], summaries: list[Any], stored: list[str], n_rows: int) -> Solver:
+    def _learn_schema(self, kinds: dict[str, str], summaries: list[Any], stored: list[str], n_rows: int) -> Solver:
         """Learn the coding of every column from its summary, as a solver; `stored` are the kinds of the values."""
         codings = tuple(
             learn_coding(self, summary, kind) for summary, kind in zip(summaries, kinds.values(), strict=True)

@@ -58,8 +58,8 @@ class TableEncoding:
 
 def _find_dtype(X: Any) -> str:
     """Return the type of the encoded rows of a Dask collection: float32 if all its numbers are."""
-    kinds = getattr(X, "dtypes", getattr(X, "dtype", None))
-    names = {str(kind).lower() for kind in (kinds if hasattr(X, "dtypes") else [kinds])}
+    kinds = list(X.dtypes) if hasattr(X, "dtypes") else [X.dtype]
+    names = {str(kind).lower() for kind in kinds}
     wide = any(name.startswith(("int", "uint", "float64")) for name in names)
     return "float32" if "float32" in names and not wide else "float64"
 

@@ -66,6 +66,7 @@ class EncodedArray(dask.array.Array):
     """The encoded rows of a Dask collection, which knows the columns that were not encoded: targets and weights."""
 
     __slots__ = ("given",)
+    given: Any
     place = "dask"
 
     @classmethod

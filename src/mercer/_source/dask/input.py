@@ -157,7 +157,7 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any, keep: boo
 
 def _take_column(X: Any, given: Any, subject: str) -> Any:
     """Return the column that `given` names of the collection that rows were encoded from; other values as they are."""
-    frame = getattr(X, "given", None)
+    frame: Any = getattr(X, "given", None)
     if not isinstance(given, str) or not hasattr(frame, "columns"):
         return given
     if given not in frame.columns:
