@@ -93,9 +93,15 @@ SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o x
 	sklearn.decomposition.tests.test_truncated_svd \
 	sklearn.decomposition.tests.test_factor_analysis \
 	sklearn.decomposition.tests.test_nmf \
+	sklearn.decomposition.tests.test_online_lda \
+	sklearn.decomposition.tests.test_dict_learning \
+	sklearn.decomposition.tests.test_sparse_pca \
 	sklearn.tests.test_random_projection \
 	sklearn.manifold.tests.test_t_sne \
 	sklearn.tests.test_calibration \
+	sklearn.tests.test_dummy \
+	sklearn.linear_model.tests.test_passive_aggressive \
+	sklearn.model_selection.tests.test_classification_threshold \
 	sklearn.tests.test_multiclass \
 	sklearn.tests.test_multioutput \
 	sklearn.model_selection.tests.test_search \

@@ -76,7 +76,7 @@ def make_small_table(name: str, family: str, rows: int, columns: int, seed: int 
         X = np.digitize(X, [-1.0, 0.0, 1.0])
     elif name == "IsotonicRegression":
         X = X[:, :1]
-    elif name in ("MultinomialNB", "ComplementNB", "NMF", "MiniBatchNMF"):
+    elif name in ("MultinomialNB", "ComplementNB", "NMF", "MiniBatchNMF", "LatentDirichletAllocation"):
         X = np.abs(X)
     tool = getattr(importlib.import_module(f"mercer.{family}"), name)
     kind = "classifier" if name in LABELLED else _kind(tool)

@@ -11,6 +11,7 @@ FAMILIES = (
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "dummy",
     "energy",
     "ensemble",
     "estimation",

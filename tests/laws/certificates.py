@@ -13,6 +13,7 @@ from scipy.stats import multivariate_normal
 from mercer.linear_model._spatial_median import _draw_sets
 from tests.laws.proofs.chain_ascent import chain_ascent
 from tests.laws.proofs.edge_gains import classifier_edge_gain, learner_edge_gain
+from tests.laws.proofs.factor_gains import atom_gain, score_gain, topic_change
 from tests.laws.proofs.margin_gaps import (
     class_gaps,
     free_tube_gap,
@@ -1019,6 +1020,9 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "OnlinePCA"): online_residual,
     ("residual", "PCA"): pca_residual,
     ("projected gradient", "NMF"): factor_gradient,
+    ("perplexity change", "LatentDirichletAllocation"): topic_change,
+    ("relative gain", "DictionaryLearning"): atom_gain,
+    ("relative gain", "SparsePCA"): score_gain,
     ("gradient norm", "FactorAnalysis"): factor_slope,
     ("duality gap", "RobustPCA"): pursuit_gap,
     ("residual", "TruncatedSVD"): singular_residual,

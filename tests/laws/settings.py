@@ -287,6 +287,11 @@ SETTINGS = {
     ],
     "RobustScaler": [{}, {"with_centering": False, "quantile_range": (10.0, 80.0), "unit_variance": True}],
     "StandardScaler": [{}, {"with_mean": False}],
+    "LatentDirichletAllocation": [{"n_components": 3, "max_iter": 4, "max_doc_update_iter": 20}],
+    "DictionaryLearning": [{"n_components": 3, "alpha": 0.5, "tol": 1e-4, "transform_algorithm": "lasso_cd"}],
+    "MiniBatchDictionaryLearning": [{"n_components": 3, "alpha": 0.5, "batch_size": 100, "max_iter": 5}],
+    "SparsePCA": [{"n_components": 2, "alpha": 5.0}],
+    "MiniBatchSparsePCA": [{"n_components": 2, "alpha": 0.5, "max_iter": 5}],
     "NMF": [{"n_components": 3}, {"n_components": 2, "solver": "mu", "beta_loss": "kullback-leibler", "alpha_W": 0.01}],
     "MiniBatchNMF": [{"n_components": 3, "batch_size": 100}],
     "FactorAnalysis": [{"n_components": 2}, {"n_components": 1, "rotation": "varimax", "tol": 1e-6}],
@@ -356,6 +361,10 @@ SETTINGS = {
     # Of penalties this far apart every way to fold the rows chooses the same.
     "RidgeClassifierCV": [{}, {"cv": 5, "class_weight": "balanced", "alphas": (0.01, 1e6)}],
     "Perceptron": [{}, {"penalty": "elasticnet", "alpha": 0.001}],
+    "FixedThresholdClassifier": [{"estimator": _CLASSIFIERS[0][1], "threshold": 0.5}],
+    "TunedThresholdClassifierCV": [{"estimator": _CLASSIFIERS[0][1], "cv": 3}],
+    "PassiveAggressiveClassifier": [{"C": 0.01}],
+    "PassiveAggressiveRegressor": [{"C": 0.01}],
     "SGDClassifier": [
         {},
         {"loss": "log_loss", "penalty": "l1", "alpha": 0.01, "learning_rate": "invscaling", "eta0": 0.1},

@@ -17,9 +17,11 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer._families import FAMILIES
 from mercer.compose import ColumnTransformer, TransformedTargetRegressor
+from mercer.decomposition import SparseCoder
+from mercer.dummy import DummyClassifier, DummyRegressor
 from mercer.isotonic import IsotonicRegression
 from mercer.multioutput import ClassifierChain, MultiOutputClassifier
-from mercer.pipeline import FeatureUnion
+from mercer.pipeline import FeatureUnion, Pipeline
 from mercer.preprocessing import (
     DatetimeEncoder,
     FunctionTransformer,
@@ -37,6 +39,7 @@ TEXTS_AND_DATES = (DatetimeEncoder, MinHashEncoder, WordPresence)
 COMPOSITES = (
     *(ColumnTransformer, FeatureUnion, FunctionTransformer, PolynomialFeatures, SplineTransformer),
     *(LabelBinarizer, LabelEncoder, MultiLabelBinarizer, TransformedTargetRegressor),
+    *(DummyClassifier, DummyRegressor, Pipeline, SparseCoder),
 )
 
 
@@ -111,7 +114,8 @@ class Subject:
         model = self.make()
         if is_classifier(model) or self.name == "NeighborhoodComponentsAnalysis":
             two = self.settings.get("solver") == "liblinear" or self.settings in TWO_CLASSES.get(self.name, [])
-            return "two classes" if two else "classes"
+            tags = model.__sklearn_tags__().classifier_tags
+            return "two classes" if two or (tags is not None and not tags.multi_class) else "classes"
         # Projections of two tables need a second one: the targets of regressors.
         if is_regressor(model) or (model.__sklearn_tags__().target_tags.required and hasattr(model, "transform")):
             return "numbers"

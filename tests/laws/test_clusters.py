@@ -29,6 +29,8 @@ BY_BLOCKS = {
     "MLPRegressor",
     "MiniBatchKMeans",
     "Perceptron",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
     "SGDClassifier",
     "SGDOneClassSVM",
     "SGDRegressor",

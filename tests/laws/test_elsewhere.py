@@ -117,6 +117,7 @@ ONCE = {
 # Estimators that visit rows in random order: where rows are read front to back, only within their blocks.
 NETWORKS = ("Autoencoder", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor")
 SHUFFLED = ("MLPClassifier", "MLPRegressor", "Perceptron", "SGDClassifier", "SGDOneClassSVM", "SGDRegressor", *NETWORKS)
+SHUFFLED += ("PassiveAggressiveClassifier", "PassiveAggressiveRegressor")
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "BoltzmannMachine": ("auto",),

@@ -42,6 +42,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_logistic.logistic_cv": ("LogisticRegressionCV",),
         "_quantile": ("QuantileRegressor",),
         "_stochastic.one_class": ("SGDOneClassSVM",),
+        "_stochastic.passive_aggressive": ("PassiveAggressiveClassifier", "PassiveAggressiveRegressor"),
         "_stochastic.perceptron": ("Perceptron",),
         "_stochastic.sgd": ("SGDClassifier", "SGDRegressor"),
         "_spatial_median": ("TheilSenRegressor",),

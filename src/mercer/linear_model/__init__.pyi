@@ -48,12 +48,12 @@ from mercer.linear_model._logistic.logistic_cv import LogisticRegressionCV as Lo
 from mercer.linear_model._quantile import QuantileRegressor as QuantileRegressor
 from mercer.linear_model._spatial_median import TheilSenRegressor as TheilSenRegressor
 from mercer.linear_model._stochastic.one_class import SGDOneClassSVM as SGDOneClassSVM
+from mercer.linear_model._stochastic.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+from mercer.linear_model._stochastic.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
 from mercer.linear_model._stochastic.perceptron import Perceptron as Perceptron
 from mercer.linear_model._stochastic.sgd import SGDClassifier as SGDClassifier
 from mercer.linear_model._stochastic.sgd import SGDRegressor as SGDRegressor
 from mercer.linear_model._tweedie import GammaRegressor as GammaRegressor
 from mercer.linear_model._tweedie import PoissonRegressor as PoissonRegressor
 from mercer.linear_model._tweedie import TweedieRegressor as TweedieRegressor
-from sklearn.linear_model import PassiveAggressiveClassifier as PassiveAggressiveClassifier
-from sklearn.linear_model import PassiveAggressiveRegressor as PassiveAggressiveRegressor
 from sklearn.linear_model import ridge_regression as ridge_regression

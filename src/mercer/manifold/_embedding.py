@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
 from mercer._base import Estimator
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer._base.parameter import Integer, attribute, parameter
+from mercer._base.parameter import Integer, parameter
 from mercer._native.graph import elimination_order
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
@@ -130,23 +130,7 @@ class EigenMapState:
     extra: Array = None
 
 
-class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of maps: the rows of a fit get places, which are what ``fit_transform`` returns."""
-
-    embedding_: Array = attribute()
-
-    _stored: ClassVar[dict[str, Stored]] = {"embedding_": floats("rows, components")}
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
-
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Find the map, and return the places of its rows."""
-        return self.fit(X, y).embedding_  # type: ignore[attr-defined]
-
-
-class EigenMap(Embedding):
+class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of maps whose coordinates are eigenvectors of one matrix."""
 
     _needs_rows: ClassVar[str] = "it compares every pair of rows"
@@ -159,8 +143,23 @@ class EigenMap(Embedding):
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
+        "embedding_": floats("rows, components"),
         "eigenvalues_": floats("components"),
     }
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit the map, and return the coordinates of its rows.
+
+        Parameters
+        ----------
+        X : array-like
+            As ``fit`` takes it.
+        """
+        return self.fit(X).embedding_  # type: ignore[attr-defined]
 
 
 def solve_at_once(

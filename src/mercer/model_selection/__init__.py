@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_searching.halving": ("HalvingGridSearchCV", "HalvingRandomSearchCV"),
         "_search": ("SearchResult", "search_settings"),
         "_sources": ("SourceReport", "compare_sources"),
+        "_threshold": ("FixedThresholdClassifier", "TunedThresholdClassifierCV"),
         "_trial": ("Contender",),
     },
     scikit="sklearn.model_selection",

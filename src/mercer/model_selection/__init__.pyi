@@ -43,10 +43,11 @@ from mercer.model_selection._searching.halving import HalvingGridSearchCV as Hal
 from mercer.model_selection._searching.halving import HalvingRandomSearchCV as HalvingRandomSearchCV
 from mercer.model_selection._sources import SourceReport as SourceReport
 from mercer.model_selection._sources import compare_sources as compare_sources
+from mercer.model_selection._threshold import FixedThresholdClassifier as FixedThresholdClassifier
+from mercer.model_selection._threshold import TunedThresholdClassifierCV as TunedThresholdClassifierCV
 from mercer.model_selection._trial import Contender as Contender
 from sklearn.model_selection import BaseCrossValidator as BaseCrossValidator
 from sklearn.model_selection import BaseShuffleSplit as BaseShuffleSplit
-from sklearn.model_selection import FixedThresholdClassifier as FixedThresholdClassifier
 from sklearn.model_selection import GroupKFold as GroupKFold
 from sklearn.model_selection import GroupShuffleSplit as GroupShuffleSplit
 from sklearn.model_selection import KFold as KFold
@@ -65,7 +66,6 @@ from sklearn.model_selection import StratifiedGroupKFold as StratifiedGroupKFold
 from sklearn.model_selection import StratifiedKFold as StratifiedKFold
 from sklearn.model_selection import StratifiedShuffleSplit as StratifiedShuffleSplit
 from sklearn.model_selection import TimeSeriesSplit as TimeSeriesSplit
-from sklearn.model_selection import TunedThresholdClassifierCV as TunedThresholdClassifierCV
 from sklearn.model_selection import ValidationCurveDisplay as ValidationCurveDisplay
 from sklearn.model_selection import check_cv as check_cv
 from sklearn.model_selection import cross_val_predict as cross_val_predict

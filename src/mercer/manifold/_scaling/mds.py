@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_array
 
-from mercer._base import check_new_rows, fitting, seed_sequence
+from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Options, Real, Seed, Text, parameter
 from mercer._solver import Solution, Solver
 from mercer._solver.restarts import Restarts, keep_best_run, keep_history_of
@@ -16,7 +17,6 @@ from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
-from mercer.manifold._embedding import Embedding
 from mercer.manifold._scaling.classical import ClassicalMDS
 from mercer.manifold._scaling.dissimilarities import check_dissimilarities, compute_dissimilarities
 from mercer.manifold._scaling.smacof import (
@@ -30,7 +30,7 @@ from mercer.manifold._scaling.smacof import (
 )
 
 
-class MDS(Embedding):
+class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Multidimensional scaling: points whose distances are as near as possible to given dissimilarities.
 
     Metric scaling minimises the raw stress :math:`\sum_{i<j} (|y_i - y_j| - \delta_{ij})^2`. Non-metric scaling keeps
@@ -128,6 +128,7 @@ class MDS(Embedding):
     _stored: ClassVar[dict[str, Stored]] = {
         "dissimilarity_matrix_": floats("rows, rows"),
         "_X_fit": floats("rows, columns", finite=True),
+        "embedding_": floats("rows, components"),
         "stress_": floats(),
     }
     _depends_on_units = ("columns", "place")
@@ -260,6 +261,10 @@ class MDS(Embedding):
         best = state.choose()[0]
         normalized = not by_value if self.normalized_stress == "auto" else bool(self.normalized_stress)
         return {"embedding_": best.points.astype(dtype), "stress_": measure_stress(best, normalized)}
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

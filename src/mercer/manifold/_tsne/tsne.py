@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import check_new_rows, fitting, seed_sequence
+from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Seed, Text, attribute, parameter
 from mercer._source.device.source import DeviceSource
@@ -16,7 +17,6 @@ from mercer._source.opening import place_of
 from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.errors import DataError, UnsupportedError
-from mercer.manifold._embedding import Embedding
 from mercer.manifold._tsne._device.affinities import check_device, find_affinities_there, open_engine
 from mercer.manifold._tsne.affinities import (
     Affinities,
@@ -127,7 +127,7 @@ def check_distances(model: Any, distances: Any) -> None:
         )
 
 
-class TSNE(Embedding):
+class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Map of rows in few dimensions by t-distributed stochastic neighbour embedding.
 
     The affinities of rows are :math:`p_{ij} = (p_{j|i} + p_{i|j}) / 2n`, with :math:`p_{j|i} \propto \exp(-\|x_i -
@@ -281,6 +281,7 @@ class TSNE(Embedding):
     _EXPLORATION_MAX_ITER = 250
     _N_ITER_CHECK = 50
 
+    embedding_: Array = attribute()
     training_rows_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
@@ -289,6 +290,7 @@ class TSNE(Embedding):
         "sigma_": floats("rows, *"),
         "perplexity_error_": floats(),
         "training_rows_": floats("rows, columns | none", sparse=True, finite=True),
+        "embedding_": floats("rows, components"),
         "kl_divergence_": floats(),
     }
     _check_structure = check_map
@@ -354,6 +356,15 @@ class TSNE(Embedding):
         self._conclude(outcome)
         return self
 
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Find the map, and return it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
+        """
+        return self.fit(X).embedding_
+
     def transform(self, X: Any) -> Array:
         """Return places on the map for new rows; the map itself stays as it is.
 
@@ -418,6 +429,10 @@ class TSNE(Embedding):
     def _fitted(self, state: EmbeddingState) -> dict[str, Any]:
         places = state.place.astype(np.float32)
         return {"embedding_": places, "kl_divergence_": state.divergence, "n_iter_": state.iteration}
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_array, check_consistent_length
 
-from mercer._base import check_new_rows, fitting, seed_sequence
+from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Options, Real, Seed, Text, attribute, parameter
 from mercer._base.randomness import draw_seed
@@ -21,7 +22,6 @@ from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
-from mercer.manifold._embedding import Embedding
 from mercer.manifold._tsne.affinities import find_nearest, find_nearest_known, is_euclidean
 from mercer.manifold._tsne.placement import check_map
 from mercer.manifold._umap.fuzzy_graph import UNLABELLED, divide_by_class, intersect, join_sets, weigh_neighbours
@@ -92,7 +92,7 @@ _NEW_EPOCHS = (100, 30)
 _NEW_RATE = 0.25
 
 
-class UMAP(Embedding):
+class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Map of rows in few dimensions by uniform manifold approximation and projection.
 
     Row i has neighbours to a degree, one at the nearest row and less beyond it. The degrees
@@ -239,9 +239,11 @@ class UMAP(Embedding):
         "row order": "draws follow the order of rows: another map",
     }
 
+    embedding_: Array = attribute()
     training_rows_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
+        "embedding_": floats("rows, components"),
         "graph_": floats("rows, rows", sparse=True),
         "a_": floats(),
         "b_": floats(),
@@ -276,6 +278,17 @@ class UMAP(Embedding):
         outcome = self._drive(layout.solve, source, max_steps=11, attributes=given)
         self._conclude(outcome)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Find the map, and return it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
+        y : array-like of shape (n,), or (n, targets) for numbers, default=None
+            Targets that the map follows too.
+        """
+        return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> Array:
         """Return places on the map for new rows; the map itself stays as it is.
@@ -392,6 +405,10 @@ class UMAP(Embedding):
 
     def _fitted(self, state: LayoutState) -> dict[str, Any]:
         return {"embedding_": np.asarray(state.place, np.float32)}
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

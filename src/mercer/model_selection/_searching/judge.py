@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline as TheirPipeline
 
 from mercer._base.scikit_learn import callbacks_of
 from mercer.model_selection._searching.records import FitScores
 from mercer.model_selection._searching.rows import Part, SplitRows, pick_parameters
 from mercer.model_selection._searching.scores import Scores, Scoring
+from mercer.pipeline import Pipeline
 
 Setting = dict[str, Any]
 
@@ -144,7 +145,7 @@ class Judge:
 
 def find_last_step(estimator: Any) -> str | None:
     """Return the name of the last step of a pipeline whose other steps can be fitted once for many settings."""
-    if type(estimator) is not Pipeline or len(estimator.steps) < 2:
+    if type(estimator) not in (Pipeline, TheirPipeline) or len(estimator.steps) < 2:
         return None
     name, last = estimator.steps[-1]
     whole = estimator.memory is None and not estimator.verbose and not callbacks_of(estimator)

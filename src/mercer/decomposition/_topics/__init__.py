@@ -1,0 +1,1 @@
+"""Latent Dirichlet allocation: the inference of rows, the bound, and the estimator."""
