@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from mercer.conformal import (
+    ConformalClassifier,
+    ConformalRegressor,
     check_coverage,
     check_exchangeability,
     conformal_p_values,
@@ -15,6 +17,8 @@ from mercer.conformal import (
     select_discoveries,
 )
 from mercer.errors import DataError, ParameterError
+from mercer.frozen import FrozenEstimator
+from mercer.neighbors import KNeighborsRegressor
 
 
 def test_the_quantile_is_the_score_of_rank_n_plus_one_times_coverage_rounded_up():
@@ -142,3 +146,31 @@ def test_online_ranks_are_those_of_a_sort():
 def test_wrong_input_gets_a_sentence(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_picture_names_groups_and_parts_that_break_the_promise():
+    pytest.importorskip("matplotlib").use("Agg")
+    from mercer.inspection import CoverageDisplay
+
+    intervals = np.where(np.arange(200)[:, None] < 150, [[-1.0, 1.0]], [[1.0, 2.0]])
+    groups = np.where(np.arange(200) < 100, "left", "right")
+    shown = CoverageDisplay.from_result(check_coverage(np.zeros(200), intervals, groups=groups, n_periods=4), 0.9)
+    assert shown.broken_ == ["all rows", "right", "part 4"]
+    assert shown.ax_.get_xlabel() == "share of rows held"
+    with pytest.raises(ParameterError, match=r"CoverageDisplay: promised must be a number in \(0, 1\); got 90"):
+        CoverageDisplay(shown.measured, 90)
+
+
+def test_too_few_rows_and_rows_of_the_fit_are_told():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 2)), random.normal(size=60)
+    few = ConformalRegressor(calibration_size=8, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="a coverage of 0.9 needs 9 rows kept for calibration; there are 8"):
+        assert np.isinf(few.predict_interval(X[:2])).all()
+    by_class = ConformalClassifier(calibration_size=20, class_conditional=True, random_state=0)
+    by_class.fit(X, np.where(np.arange(60) < 12, "rare", "usual"))
+    with pytest.warns(UserWarning, match=r"needs \d+ rows of class 'rare' kept for calibration"):
+        assert by_class.predict_set(X, coverage=0.95)[:, 0].all()
+    learnt = KNeighborsRegressor(1).fit(X, y)
+    with pytest.warns(UserWarning, match="the frozen KNeighborsRegressor was fitted to rows that are given for"):
+        ConformalRegressor(FrozenEstimator(learnt)).fit(X, y)

@@ -265,7 +265,13 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     def _find_class_reach(self, level: float) -> np.ndarray:
         """Return the quantile of the scores of each class."""
         parts = [self.true_ == place for place in range(len(self.classes_))]
-        return np.array([Quantiles(self.scores_[part], self.repeats_[part]).find(level) for part in parts])
+        names = [f"rows of class {str(name)!r}" for name in self.classes_]
+        return np.array(
+            [
+                self._find_quantile(Quantiles(self.scores_[part], self.repeats_[part]), level, name)
+                for part, name in zip(parts, names, strict=True)
+            ]
+        )
 
     def _rank(self, X: Any, level: float) -> np.ndarray:
         """Return which classes have a score that is among the ranks allowed, each copy beside its own rows."""

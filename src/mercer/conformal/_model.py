@@ -2,11 +2,14 @@
 
 import math
 import time
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
 from mercer._base import Estimator, fitting, seed_sequence
@@ -18,6 +21,10 @@ from mercer.conformal._quantile import Quantiles
 from mercer.errors import DataError
 
 _STATEMENT = "Coverage is a promise about exchangeable rows; nothing here bounds the error of the model itself."
+
+
+# Where fitted models of mercer and scikit-learn keep rows of their fit.
+_KEPT_ROWS = ("_fit_X", "X_fit_", "X_train_", "support_vectors_")
 
 
 class ConformalModel(Estimator):
@@ -97,6 +104,14 @@ class ConformalModel(Estimator):
         weight = check_weight(self, sample_weight, len(y))
         self.estimators_ = []
         self.scores_, rows = self._score_unseen(X, y, weight)
+        if isinstance(self.estimator, FrozenEstimator) and holds_rows(self.estimator.estimator, X):
+            warnings.warn(
+                f"{type(self).__name__}: the frozen {type(self.estimator.estimator).__name__} was fitted to rows that "
+                f"are given for calibration; its errors on them are too small, and so are intervals and sets. Give "
+                f"rows that it has not seen.",
+                UserWarning,
+                stacklevel=3,
+            )
         self.repeats_ = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64)[rows]
         self.groups_ = self.shift_ = None
         if self.condition is not None:
@@ -160,7 +175,7 @@ class ConformalModel(Estimator):
         if self.likelihood_ratio is not None:
             return _find_shifted(self.scores_, self.shift_, self._weigh(X), level)
         if self.condition is None:
-            return np.full(n_rows, Quantiles(self.scores_, self.repeats_).find(level))
+            return np.full(n_rows, self._find_quantile(Quantiles(self.scores_, self.repeats_), level, "rows"))
         groups = self._ask("condition", self.condition, X)
         # Nothing can be promised to a group without scores.
         strange = np.setdiff1d(groups, self.groups_)
@@ -172,7 +187,15 @@ class ConformalModel(Estimator):
         reach = np.empty(n_rows)
         for group in np.unique(groups):
             inside = self.groups_ == group
-            reach[groups == group] = Quantiles(self.scores_[inside], self.repeats_[inside]).find(level)
+            own = Quantiles(self.scores_[inside], self.repeats_[inside])
+            reach[groups == group] = self._find_quantile(own, level, f"rows of the group {str(group)!r}")
+        return reach
+
+    def _find_quantile(self, scores: Quantiles, level: float, what: str) -> float:
+        """Return the quantile of scores; warn where there are too few, so that nothing short of everything is sure."""
+        reach = scores.find(level)
+        if math.isinf(reach):
+            warn_of_few(type(self).__name__, scores.total, level, what)
         return reach
 
     def __sklearn_tags__(self) -> Any:
@@ -181,6 +204,32 @@ class ConformalModel(Estimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+def holds_rows(model: Any, X: Any) -> bool:
+    """Return whether a fitted model keeps training rows, as neighbours and machines do, that are among some rows."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    kept = next((vars(last)[name] for name in _KEPT_ROWS if name in vars(last)), None)
+    rows = model[:-1].transform(X) if last is not model else X
+    if kept is None or issparse(kept) or issparse(rows) or np.ndim(kept) != 2:
+        return False
+    kept, rows = np.asarray(kept), np.asarray(rows)
+    if kept.shape[1:] != rows.shape[1:] or not len(kept) or rows.dtype.kind not in "fiu":
+        return False
+    known = {one.tobytes() for one in np.ascontiguousarray(kept, dtype=np.float64)}
+    shared = sum(one.tobytes() in known for one in np.ascontiguousarray(rows, dtype=np.float64))
+    return shared > 0.5 * min(len(kept), len(rows))
+
+
+def warn_of_few(subject: str, total: float, level: float, what: str) -> None:
+    """Warn that so few scores promise a coverage only for all that can be."""
+    needed = math.ceil(round(level / (1.0 - level), 9))
+    warnings.warn(
+        f"{subject}: a coverage of {level:g} needs {needed} {what} kept for calibration; there are {total:g}, so that "
+        f"every value is allowed. Keep more rows, or ask for less.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _find_shifted(scores: np.ndarray, shares: np.ndarray, own: np.ndarray, coverage: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from mercer._base.wrapping import (
 )
 from mercer._stored import Stored, floats, integers, part
 from mercer.conformal._exact import find_interval, find_residuals
-from mercer.conformal._model import ConformalModel
+from mercer.conformal._model import ConformalModel, warn_of_few
 from mercer.conformal._quantile import check_level, find_rank
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
@@ -304,6 +304,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
         rank = find_rank(float(total), level)
         ends = np.empty((len(answers), 2))
         if rank > total:
+            warn_of_few(type(self).__name__, float(total), level, "rows")
             ends[:] = (-np.inf, np.inf)
             return ends
         shares = _share_unseen(self._seen)

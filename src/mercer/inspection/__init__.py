@@ -25,7 +25,7 @@ __getattr__, __dir__, __all__ = load_on_use(
             "MapDisplay",
         ),
         "_components": ("ComponentImagesDisplay", "PrincipalAxesDisplay", "ScreeDisplay"),
-        "_costs": ("CostCurveDisplay", "ReliabilityDisplay", "ThresholdCurveDisplay"),
+        "_costs": ("CostCurveDisplay", "CoverageDisplay", "ReliabilityDisplay", "ThresholdCurveDisplay"),
         "_densities": (
             "EMPanelsDisplay",
             "GaussianContourDisplay",

@@ -27,6 +27,7 @@ from mercer.inspection._components import ComponentImagesDisplay as ComponentIma
 from mercer.inspection._components import PrincipalAxesDisplay as PrincipalAxesDisplay
 from mercer.inspection._components import ScreeDisplay as ScreeDisplay
 from mercer.inspection._costs import CostCurveDisplay as CostCurveDisplay
+from mercer.inspection._costs import CoverageDisplay as CoverageDisplay
 from mercer.inspection._costs import ReliabilityDisplay as ReliabilityDisplay
 from mercer.inspection._costs import ThresholdCurveDisplay as ThresholdCurveDisplay
 from mercer.inspection._densities import EMPanelsDisplay as EMPanelsDisplay

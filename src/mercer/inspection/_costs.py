@@ -1,4 +1,4 @@
-"""Probabilities of two classes: what decisions by them cost, and whether the events are as frequent as they say."""
+"""What decisions by probabilities cost, and whether probabilities and coverages are what they say."""
 
 from typing import Any
 
@@ -321,8 +321,77 @@ class ReliabilityDisplay(Display):
         ax.fill_between(self.probabilities_, self.low_, self.high_, color="0.8", linewidth=0, label=band)
         settings = {"color": "tab:blue", "label": f"{100 * self.outside_:.0f} % of the rows outside"} | kwargs
         (self.line_,) = ax.plot(self.probabilities_, self.shares_, **settings)
-        beside = ax.inset_axes([0, -0.36, 1, 0.16], sharex=ax)
-        beside.hist(self.probabilities_, bins=30, weights=self.counts_, color="0.6")
-        beside.set(ylabel="rows", xlabel="probability")
-        ax.set(ylabel="share of events", xlim=(0, 1), ylim=(0, 1))
+        # The rows stand along the foot of the picture, as bars without a scale.
+        foot = ax.inset_axes((0.0, 0.0, 1.0, 0.12), sharex=ax)
+        foot.hist(self.probabilities_, bins=30, range=(0, 1), weights=self.counts_, color="0.55", alpha=0.7)
+        foot.axis("off")
+        ax.set(xlabel="probability", ylabel="share of events", xlim=(0, 1), ylim=(0, 1))
         ax.legend(loc="upper left")
+
+
+class CoverageDisplay(Display):
+    """Measured coverages with their intervals, of all rows, of groups and over time, beside what was promised.
+
+    Parameters
+    ----------
+    measured : Coverage
+        What :func:`mercer.conformal.check_coverage` returned.
+    promised : float
+        The coverage that was asked for.
+
+    Attributes
+    ----------
+    names_ : list of str
+        What was measured: all rows, each group, each part in time.
+    shares_ : ndarray of shape (n_names, 3)
+        Coverage, low and high end of each.
+    broken_ : list of str
+        Those whose interval lies below the promise.
+    points_ : matplotlib artist
+        What was drawn.
+
+    Examples
+    --------
+    >>> from mercer.conformal import check_coverage
+    >>> from mercer.inspection import CoverageDisplay
+    >>> groups = ["a"] * 50 + ["b"] * 50
+    >>> measured = check_coverage([0.0] * 100, [[-1, 1]] * 60 + [[1, 2]] * 40, groups=groups)
+    >>> CoverageDisplay(measured, 0.9).broken_
+    ['all rows', 'b']
+    """
+
+    artist = "errorbar"
+
+    def __init__(self, measured: Any, promised: float) -> None:
+        self.measured = measured
+        self.promised = check_share("CoverageDisplay", "promised", promised)
+        parts = {"all rows": measured} | {str(name): one for name, one in measured.groups.items()}
+        parts |= {f"part {number}": one for number, one in enumerate(measured.periods, start=1)}
+        self.names_ = list(parts)
+        self.shares_ = np.array([(one.coverage, one.low, one.high) for one in parts.values()])
+        self.broken_ = [name for name, one in parts.items() if not one.holds(self.promised)]
+
+    @draws
+    @classmethod
+    def from_result(cls, measured: Any, promised: float) -> "CoverageDisplay":
+        """Draw measured coverages.
+
+        Parameters
+        ----------
+        measured : Coverage
+            What :func:`mercer.conformal.check_coverage` returned.
+        promised : float
+            The coverage that was asked for.
+        """
+        return cls(measured, promised)
+
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        places, (value, low, high) = np.arange(len(self.names_)), self.shares_.T
+        colours = ["tab:red" if name in self.broken_ else "tab:blue" for name in self.names_]
+        settings = {"fmt": "none", "ecolor": colours} | kwargs
+        ax.errorbar(value, places, xerr=[value - low, high - value], **settings)
+        self.points_ = ax.scatter(value, places, c=colours)
+        ax.axvline(self.promised, color="grey", linestyle=":", label="promised")
+        ax.set(xlabel="share of rows held", yticks=places, ylim=(len(places) - 0.5, -0.5))
+        ax.set_yticklabels(self.names_)
+        ax.legend(loc="lower left")
