@@ -161,7 +161,9 @@ class Subject:
     @property
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
-        by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings
+        # Searches read the rows of their splits; other estimators with splits take them by number.
+        by_rows = "cv" in self.settings and not self.name.endswith("SearchCV")
+        by_rows |= self.settings.get("solver") in ("dual", "sag", "saga")
         by_rows |= self.settings.get("solver") == "lsqr" and self.name != "LinearDiscriminantAnalysis"
         by_rows |= self._has_all_rows or self.settings.get("early_stopping", False)
         return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"

@@ -216,7 +216,12 @@ def needs_one_pass(subject):
 
 
 def equal_only_to_itself(subject, place):
-    """Batches drawn at random where rows can be reached in any order are taken in turn where they cannot."""
+    """Batches drawn at random where rows can be reached in any order are taken in turn where they cannot.
+
+    Scores of predictions in single precision, which searches keep, are summed in another order than in memory.
+    """
+    if subject.name.endswith("SearchCV"):
+        return place == "npy in float32"
     if subject.name in SHUFFLED:
         return subject.settings.get("shuffle", True)
     return subject.name == "MiniBatchKMeans" and not place.startswith("npy")

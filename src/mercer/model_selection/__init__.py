@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = load_on_use(
         "_comparison": ("McNemar", "PairedComparison", "compare_estimators", "compare_scores", "mcnemar_test"),
         "_complexity": ("degrees_of_freedom", "parameter_count", "roughness", "weight_norm"),
         "_curves": ("ScoreCurve", "complexity_curve", "score_by_rows"),
+        "_cross_validation": ("cross_val_score", "cross_validate"),
         "_estimates": ("ErrorEstimates", "SelectionOptimism", "compare_estimates", "simulate_selection"),
         "_hold_out": ("HoldOut", "hold_out_split"),
         "_interval": ("ScoreInterval", "score_interval"),

@@ -11,6 +11,8 @@ from mercer.model_selection._complexity import degrees_of_freedom as degrees_of_
 from mercer.model_selection._complexity import parameter_count as parameter_count
 from mercer.model_selection._complexity import roughness as roughness
 from mercer.model_selection._complexity import weight_norm as weight_norm
+from mercer.model_selection._cross_validation import cross_val_score as cross_val_score
+from mercer.model_selection._cross_validation import cross_validate as cross_validate
 from mercer.model_selection._curves import ScoreCurve as ScoreCurve
 from mercer.model_selection._curves import complexity_curve as complexity_curve
 from mercer.model_selection._curves import score_by_rows as score_by_rows
@@ -69,8 +71,6 @@ from sklearn.model_selection import TimeSeriesSplit as TimeSeriesSplit
 from sklearn.model_selection import ValidationCurveDisplay as ValidationCurveDisplay
 from sklearn.model_selection import check_cv as check_cv
 from sklearn.model_selection import cross_val_predict as cross_val_predict
-from sklearn.model_selection import cross_val_score as cross_val_score
-from sklearn.model_selection import cross_validate as cross_validate
 from sklearn.model_selection import learning_curve as learning_curve
 from sklearn.model_selection import permutation_test_score as permutation_test_score
 from sklearn.model_selection import train_test_split as train_test_split

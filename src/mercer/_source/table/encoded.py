@@ -73,6 +73,9 @@ class EncodedTable:
         if isinstance(self.X, EncodedTable):
             chain = _Chain(self.X.encode, self.encode)
             return EncodedTable(self.X.X, chain, self.place, self.subject).open(y, weight, **options)
+        if isinstance(self.X, RowSubset):
+            rows = self.X
+            return BlockStream(_Encoded(lambda: rows.begin(y, weight), self.encode), **options)
         if isinstance(self.X, TableView):
             # The encoding knows its columns by name.
             return EncodedTable(self.X.X, self.encode, self.place, self.subject).open(y, weight, **options)
@@ -172,12 +175,156 @@ class TableView:
     def open(self, y: Any, weight: Any, *, columns: Any = None, **options: Any) -> Source:
         """Open the columns as a source of numbers, with targets and weights from the same table or beside it."""
         wanted = self.columns if columns is None else columns
+        if isinstance(self.X, RowSubset):
+            return self.X.open(y, weight, columns=wanted, **options)
         if is_table(self.X):
             return open_place(self.place, self.X, y, weight, columns=wanted, **options)
         blocks: Any = _Encoded(
             _restart(self.X), lambda rows, locate, start: self.select(rows), _name(y, "y"), _name(weight, "weight")
         )
         return BlockStream(iter(blocks) if isinstance(self.X, Iterator) else blocks, **options)
+
+
+class RowSubset(TableView):
+    """Some rows of a table outside of memory, in its order: what a split of a search trains on, or is tested on.
+
+    It is indexed as a frame is, by ``iloc`` and ``take``, by sorted indices. Targets and weights stand beside it, one
+    for each of its rows.
+
+    Parameters
+    ----------
+    X : path, object of pyarrow, or blocks of frames or arrays
+    columns : list of str or None
+        None for rows without names.
+    place : {"file", "stream"}
+    rows : ndarray of int
+        Sorted.
+    """
+
+    def __init__(self, X: Any, columns: list[str] | None, place: str, rows: Array, width: int) -> None:
+        super().__init__(X, columns, place)  # type: ignore[arg-type]
+        self.rows, self.shape = rows, (len(rows), width)
+
+    def __repr__(self) -> str:
+        return f"RowSubset({self.X!r}, {len(self.rows)} rows)"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def iloc(self) -> "RowSubset":
+        """The rows, to be taken by index."""
+        return self
+
+    def __getitem__(self, indices: Any) -> "RowSubset":
+        rows = self.rows[indices]
+        if len(rows) > 1 and (np.diff(rows) <= 0).any():
+            # Targets beside the rows would be those of others.
+            raise DataError(
+                "rows of a table outside of memory are read in its order; give sorted rows without repeats."
+            )
+        return RowSubset(self.X, self.columns, self.place, rows, self.shape[1])
+
+    def take(self, indices: Any, axis: int = 0) -> "RowSubset":
+        """Return some rows."""
+        return self[indices]
+
+    def read(self, blocks: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+        """Yield the rows of blocks of the whole table that are among these, and where they are."""
+        start = 0
+        for rows, where in blocks:
+            stop = start + len(rows)
+            first, last = np.searchsorted(self.rows, (start, stop))
+            if last - first == len(rows):
+                yield self.select(rows), where
+            elif last > first:
+                yield _take_rows(self.select(rows), self.rows[first:last] - start), where
+            start = stop
+
+    def begin(self, y: Any, weight: Any = None) -> Iterator[tuple[tuple[Any, ...], str]]:
+        """Begin a pass: yield rows with their targets and weights, and where they are."""
+        start = 0
+        for rows, where in self.read(TableBlocks(self.X, [], "mercer", 1, {})):
+            stop = start + len(rows)
+            yield (rows, *(None if one is None else np.asarray(one)[start:stop] for one in (y, weight))), where
+            start = stop
+
+    def open(self, y: Any, weight: Any, *, columns: Any = None, **options: Any) -> Source:
+        """Open the rows as a source of numbers, with the targets and weights beside them."""
+        wanted = self.columns if columns is None else list(columns)
+
+        def encode(rows: Any, locate: Locate, start: int) -> Any:
+            return _to_numbers(take_columns(rows, wanted))
+
+        return BlockStream(_Encoded(lambda: self.begin(y, weight), encode), **options)
+
+
+def _take_rows(rows: Any, indices: Array) -> Any:
+    """Return some rows of an array or a frame."""
+    if isinstance(rows, np.ndarray):
+        return rows[indices]
+    import narwhals
+
+    return narwhals.from_native(rows, eager_only=True)[indices.tolist()].to_native()
+
+
+def _to_numbers(rows: Any) -> Any:
+    """Return an array as it is, and a frame with its columns as one."""
+    if isinstance(rows, np.ndarray):
+        return rows
+    import narwhals
+
+    return narwhals.from_native(rows, eager_only=True).to_pandas()
+
+
+def can_be_split(X: Any) -> bool:
+    """Return whether splits of rows outside of memory can be read: of tables, dense arrays in files, and blocks."""
+    if hasattr(X, "encode") and not isinstance(X, str):
+        return False
+    is_file = isinstance(X, str | os.PathLike) and not is_table(X)
+    return not (is_file and kind_of(Path(X), "mercer") == "npz")
+
+
+def _has_targets(X: Any, subject: str) -> bool:
+    """Return whether the blocks of a stream are rows with their targets."""
+    if is_table(X) or isinstance(X, str | os.PathLike) or hasattr(X, "encode") or isinstance(X, Iterator):
+        return False
+    first = next(iter(X() if callable(X) else X), None)
+    if isinstance(first, tuple) and len(first) > 2:
+        raise DataError(
+            f"{subject}: blocks must be rows, or rows and targets; got {len(first)} parts. Leave out weights."
+        )
+    return isinstance(first, tuple) and len(first) == 2
+
+
+def open_subset(X: Any, y: Any, groups: Any, place: str, subject: str) -> tuple[RowSubset, Array, Any]:
+    """Return all rows of a table outside of memory, their targets and groups, both read in one pass.
+
+    `y` and `groups` may name columns, which are then no features.
+    """
+    if isinstance(X, Iterator) or hasattr(X, "read_next_batch"):
+        raise refuse_second_pass(subject, find_description(X))
+    named = [one for one in (y, groups) if isinstance(one, str) and not one.endswith(".npy")]
+    targets, members, n = [], [], 0
+    blocks: Iterator[Any]
+    if y is None and not _has_targets(X, subject):
+        blocks = ((rows, None, where) for rows, where in TableBlocks(X, [], subject, 1, {}))
+    else:
+        blocks = read_with_targets(X, y, subject, 1)
+    for rows, values, where in blocks:
+        n += len(rows)
+        if values is not None:
+            targets.append(values)
+        if isinstance(groups, str):
+            members.append(_take(rows, groups, where))
+    table = TableBlocks(X, named, subject, 1, {})
+    width = len(table.names) if table.names is not None else table.first.shape[1]
+    found = RowSubset(X, table.names, place, np.arange(n), width)
+    return (
+        found,
+        np.concatenate(targets) if targets else None,
+        np.concatenate(members) if isinstance(groups, str) else groups,
+    )
 
 
 class TableBlocks:
@@ -257,6 +404,10 @@ def read_with_targets(X: Any, y: Any, subject: str, threads: int) -> Iterator[tu
     `y` names a column, or is an array beside a file; blocks of a stream may be tuples of rows and targets.
     """
     named = [y] if isinstance(y, str) and not y.endswith(".npy") else []
+    if isinstance(X, RowSubset):
+        for (rows, values, _), where in X.begin(y):
+            yield rows, values, where
+        return
     if isinstance(X, TableView | EncodedTable):
         inner, sides = itertools.tee(read_with_targets(X.X, y, subject, threads))
         rows = X.read((rows, where) for rows, _, where in inner)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
 from mercer._base.folds import FOLDS
+from mercer._base.gathering import gather_rows
 from mercer._base.interface import MetaEstimatorMixin
 from mercer._base.member_fits import GivenTask
 from mercer._base.parameter import Boolean, Function, HasFit, Integer, Nothing, Rule, Text, attribute, parameter
@@ -28,7 +30,8 @@ from mercer._base.randomness import draw_seed
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Step
 from mercer._solver.request import run_aside
-from mercer._source import Source
+from mercer._source import Source, place_of
+from mercer._source.table.encoded import RowSubset, can_be_split, open_subset
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, anything, flags, floats, integers, mapping, part
 from mercer.errors import DataError, ParameterError
@@ -128,6 +131,7 @@ class BaseSearch(MetaEstimatorMixin, Estimator):
     _trials: Trials = attribute()
     _refit_seconds: float = attribute()
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
     _objective_moves: ClassVar[str | None] = "up"
     _checks_resumed: ClassVar[bool] = False
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -166,15 +170,28 @@ class BaseSearch(MetaEstimatorMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or of shape (n_samples, n_samples) for values of pairs
-            Rows, as the estimator takes them.
+            Rows, as the estimator takes them; or a table in a file or a stream that can be read again. Each fit then
+            reads the rows of its split block by block, in the order of the table, and the targets alone are in memory.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Targets.
+            Targets; of a table elsewhere also the name of their column, which ``groups`` may be too.
         **params : dict
             Metadata for the ``fit`` of the estimator, for the scorer and for the splitter. Without scikit-learn's
             routing ``groups`` goes to the splitter, ``sample_weight`` to the estimator and to the scorer, and the rest
             to the estimator. What has an entry for each row is split as the rows are.
         """
-        check_wrapped_place(self, X, y)
+        place = place_of(X, y)
+        if place in ("file", "stream") and can_be_split(X):
+            X, y, groups = open_subset(X, y, params.get("groups"), place, type(self).__name__)
+            params = params if groups is None else params | {"groups": groups}
+        elif place in ("file", "stream"):
+            # Sparse rows, and what a transformer before the search makes of a table.
+            X, y, _ = gather_rows(self, place, X, y, None, None)
+            if issparse(X) and not get_tags(self.estimator).input_tags.sparse:
+                raise DataError(
+                    f"{type(self).__name__}: Sparse data was passed, but dense data is required; load and densify it."
+                )
+        else:
+            check_wrapped_place(self, X, y)
         task = self._read_task(X, y, params)
         self.n_splits_ = len(task.splits)
         self._prepare(task)
@@ -356,7 +373,7 @@ class BaseSearch(MetaEstimatorMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Targets.
+            Targets; of a table elsewhere also the name of their column, which ``groups`` may be too.
         **params : dict
             Metadata for the scorer, with scikit-learn's routing.
 
@@ -461,6 +478,9 @@ class Task:
 
     def make_judge(self, splits: list[Split]) -> Judge:
         """Return what evaluates settings on some splits."""
+        if isinstance(self.X, RowSubset):
+            # Rows of a table outside of memory come in its order.
+            splits = [(np.sort(train), np.sort(test)) for train, test in splits]
         rows = SplitRows(self.X, self.y, splits, is_pairwise(self.estimator))
         return Judge(self.estimator, rows, self.scoring, self.fit, self.score, self.n_rows, self.train_scores)
 
