@@ -24,10 +24,8 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._types import Array
 
-# Columns: up to here the loops over a Hessian are as fast as calls of the BLAS.
-_WIDEST = 48
-# Multiplications in one step of all machines: some 0.5 ms of work on one thread, and 30 ms in 60 steps.
-_HEAVIEST = 2**20
+# Multiplications in one step of all machines: steps of one call are not interrupted, and take some 30 ms in all.
+_HEAVIEST = 2**21
 # Steps of one call.
 _MOST = 60
 # The parts of the state that steps change.
@@ -61,9 +59,10 @@ class _Yardstick:
 def takes_native(problem: CompositeProblem, source: Source) -> bool:
     """Return whether the rows are few and the problem one that :func:`native_irls` solves."""
     n_scores, width = problem.shape
-    if source.place != "memory" or problem.fit_intercept or width > _WIDEST + 1:
+    if source.place != "memory" or problem.fit_intercept:
         return False
-    few = n_scores * source.n_rows * width * width <= 2 * _HEAVIEST
+    # A step sums the Hessian over the rows and factors it.
+    few = n_scores * max(source.n_rows, width) * width * width <= _HEAVIEST
     return few and isinstance(problem.loss, PiecewiseLoss) and takes_dual(problem) and _is_plain(source.whole())
 
 
