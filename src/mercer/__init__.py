@@ -13,6 +13,59 @@ from mercer._families import FAMILIES
 from mercer._version import __version__
 
 if TYPE_CHECKING:
+    from mercer import base as base
+    from mercer import bayesnet as bayesnet
+    from mercer import calibration as calibration
+    from mercer import callback as callback
+    from mercer import cluster as cluster
+    from mercer import compose as compose
+    from mercer import conformal as conformal
+    from mercer import covariance as covariance
+    from mercer import cross_decomposition as cross_decomposition
+    from mercer import datasets as datasets
+    from mercer import decision as decision
+    from mercer import decomposition as decomposition
+    from mercer import discriminant_analysis as discriminant_analysis
+    from mercer import dummy as dummy
+    from mercer import energy as energy
+    from mercer import ensemble as ensemble
+    from mercer import estimation as estimation
+    from mercer import exceptions as exceptions
+    from mercer import explain as explain
+    from mercer import feature_extraction as feature_extraction
+    from mercer import feature_selection as feature_selection
+    from mercer import frozen as frozen
+    from mercer import gaussian_process as gaussian_process
+    from mercer import hmm as hmm
+    from mercer import impute as impute
+    from mercer import inspection as inspection
+    from mercer import interop as interop
+    from mercer import isotonic as isotonic
+    from mercer import kernel_approximation as kernel_approximation
+    from mercer import kernel_ridge as kernel_ridge
+    from mercer import kernels as kernels
+    from mercer import linear_model as linear_model
+    from mercer import manifold as manifold
+    from mercer import metrics as metrics
+    from mercer import mixture as mixture
+    from mercer import model_selection as model_selection
+    from mercer import multiclass as multiclass
+    from mercer import multioutput as multioutput
+    from mercer import naive_bayes as naive_bayes
+    from mercer import neighbors as neighbors
+    from mercer import neural_network as neural_network
+    from mercer import objectives as objectives
+    from mercer import optim as optim
+    from mercer import outliers as outliers
+    from mercer import pipeline as pipeline
+    from mercer import preprocessing as preprocessing
+    from mercer import random_projection as random_projection
+    from mercer import semi_supervised as semi_supervised
+    from mercer import svm as svm
+    from mercer import theory as theory
+    from mercer import tree as tree
+    from mercer import utils as utils
+    from mercer import watch as watch
     from mercer._base.forecasting import forecast
     from mercer._base.model_file import load, save
     from mercer._base.model_placement import to_device
@@ -22,6 +75,7 @@ if TYPE_CHECKING:
     from mercer.app.job import run
     from mercer.app.study.result import Study
     from mercer.app.switch.switching import accelerate
+    from mercer.interop import to_onnx, to_sklearn
 
 __all__ = [
     "Study",
@@ -60,6 +114,7 @@ __all__ = [
     "hmm",
     "impute",
     "inspection",
+    "interop",
     "isotonic",
     "kernel_approximation",
     "kernel_ridge",
@@ -90,6 +145,8 @@ __all__ = [
     "svm",
     "theory",
     "to_device",
+    "to_onnx",
+    "to_sklearn",
     "tree",
     "utils",
     "watch",
@@ -100,6 +157,7 @@ _PACKAGES = (
     "datasets",
     "explain",
     "inspection",
+    "interop",
     "kernels",
     "metrics",
     "model_selection",
@@ -133,19 +191,24 @@ _HOMES = {
     "measure_growth": "mercer._base.scaling",
     "show_versions": "mercer._versions",
     "to_device": "mercer._base.model_placement",
+    "to_onnx": "mercer.interop",
+    "to_sklearn": "mercer.interop",
     # What IPython calls for %load_ext mercer.
     "load_ipython_extension": "mercer.app.switch.switching",
     "unload_ipython_extension": "mercer.app.switch.switching",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return importlib.import_module(f"mercer.{name}")
-    if name in _HOMES:
-        value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
-        return value
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}; it has {', '.join(sorted(__all__))}.")
+if not TYPE_CHECKING:  # a type checker would take any misspelt name for one that this finds
+
+    def __getattr__(name: str) -> Any:
+        """Load a family, or a name of another module, when it is first asked for."""
+        if name in _PACKAGES:
+            return importlib.import_module(f"mercer.{name}")
+        if name in _HOMES:
+            value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+            return value
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}; it has {', '.join(sorted(__all__))}.")
 
 
 def __dir__() -> list[str]:

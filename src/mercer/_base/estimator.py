@@ -54,9 +54,13 @@ from mercer._stored import (
     texts,
 )
 from mercer._types import State
+from mercer._version import __version__
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
 from mercer.watch.bridge import CallbackBridge, StepPrinter
+
+# Where a pickled state names the version of mercer that wrote it.
+_VERSION = "_mercer_version"
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -233,8 +237,22 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
                 return
         object.__setattr__(self, name, value)
 
+    def __getstate__(self) -> Any:
+        """Return the attributes for a pickle or a copy, with the version of mercer that wrote them."""
+        return {**super().__getstate__(), _VERSION: __version__}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes that a pickle or a copy holds; they must fit together."""
+        if _VERSION in state:
+            written = state[_VERSION]
+            state = {name: value for name, value in state.items() if name != _VERSION}
+            if written != __version__:
+                warnings.warn(
+                    f"{type(self).__name__}: this pickle was written by mercer {written} and is read by {__version__}; "
+                    f"it may fail or answer otherwise. mercer.save keeps models for later versions.",
+                    UserWarning,
+                    stacklevel=2,
+                )
         super().__setstate__(view_arrays(state))
         if not is_inside_fit():
             check_restored(self)

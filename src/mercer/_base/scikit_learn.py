@@ -75,6 +75,16 @@ def add_requests(estimator: Any, method: str, given: dict[str, Any]) -> None:
     setattr(estimator, REQUESTS, told)
 
 
+def copy_requests(source: Any, target: Any) -> None:
+    """Give an estimator the requests for metadata that another one of the same kind has, where it takes them."""
+    told, known = source._get_metadata_request(), target._get_metadata_request()
+    for method, asked in vars(told).items():
+        taken = getattr(getattr(known, method, None), "requests", {})
+        given = {name: alias for name, alias in getattr(asked, "requests", {}).items() if name in taken}
+        if given:
+            add_requests(target, method, given)
+
+
 def list_parameters(cls: Any) -> list[str]:
     """Return the names of the parameters of a class."""
     return cls._get_param_names()
@@ -142,3 +152,24 @@ def add_places(tags: Any, places: tuple[str, ...], needs_rows: str = "") -> Plac
     """Return the tags with `places` and `needs_rows` added."""
     parts = {part.name: getattr(tags, part.name) for part in fields(tags)}
     return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places, needs_rows=needs_rows)
+
+
+class BoostedRecords:
+    """What scikit-learn's histogram boosting predicts from, for tools such as shap that read it there."""
+
+    @property
+    def _baseline_prediction(self: Any) -> Any:
+        return self._baseline.reshape(1, -1)
+
+    @property
+    def _predictors(self: Any) -> list[list[Any]]:
+        return self._list_records()
+
+
+def fill_boosting(made: Any, rounds: list[list[Any]], baseline: Any) -> None:
+    """Give a fitted histogram boosting of scikit-learn the nodes of other trees, and other scores to start from."""
+    known = made._predictors[0][0]
+    # Trees without categories have no sets of them.
+    sets, kind = known.raw_left_cat_bitsets[:0], known.nodes.dtype
+    made._predictors = [[type(known)(tree.nodes.astype(kind), sets, sets) for tree in trees] for trees in rounds]
+    made._baseline_prediction = baseline

@@ -271,7 +271,8 @@ class PCA(Projection, LimitedEstimator):
             "explained_variance_ratio_": (sizes / (total or 1.0)).astype(dtype),
             "singular_values_": np.sqrt(sizes).astype(dtype),
             "noise_variance_": state.rest / degrees / left if left > 0 else 0.0,
-            "n_components_": len(sizes),
+            # scikit-learn's number is NumPy's where it was estimated, which programs format as such.
+            "n_components_": np.int64(len(sizes)) if self.n_components == "mle" else len(sizes),
             **({"solver_used_": state.solver} if state.solver else {}),
             "n_samples_": int(state.weight) if state.weight == int(state.weight) else state.weight,
         }

@@ -11,6 +11,7 @@ from mercer._solver.tree.packed_forest import join_trees
 from mercer._solver.tree.tree_sum import NodeTable, TreeSum, pack_tables
 from mercer._types import Array
 from mercer.ensemble import average_path_length
+from mercer.errors import UnsupportedError
 from mercer.explain._outputs import Outputs, list_kinds, open_outputs
 from mercer.explain._rows import Table
 
@@ -65,7 +66,10 @@ def _list_candidates(model: Any, probe: Any, output: str) -> Iterator[tuple[Tree
 def _read_own(model: Any, outputs: Outputs, probe: Any) -> TreeSum | None:
     """Read a model of mercer that says itself what its scores are a sum of."""
     own: Callable[[], TreeSum] | None = getattr(model, "_tree_sum", None)
-    return None if own is None else own()
+    try:
+        return None if own is None else own()
+    except UnsupportedError:
+        return None
 
 
 def _read_mean(model: Any, outputs: Outputs, probe: Any) -> TreeSum | None:

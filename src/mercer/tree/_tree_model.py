@@ -14,6 +14,7 @@ from mercer._base import LimitedEstimator, accept_rows, draw_seed, fitting
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, Share, attribute, parameter
+from mercer._base.tree_answers import TreeAnswers
 from mercer._base.tree_problem import check_values, open_problem, read_rules
 from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -21,8 +22,10 @@ from mercer._solver.request import Dense
 from mercer._solver.tree.assembly import GrowthState, assemble, resume_levels, take_state
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
+from mercer._solver.tree.packed_forest import join_trees
 from mercer._solver.tree.pruning import TreeLevel, cut_tree, find_pruning_path, list_levels, measure_last_level, prune
 from mercer._solver.tree.search import Room, can_use_steps
+from mercer._solver.tree.tree_sum import TreeSum
 from mercer._solver.tree.whole_growth import GrowthInterrupt, can_grow_whole, grow_best_first, grow_whole
 from mercer._source import open_source
 from mercer._source.namespace import is_sparse_matrix
@@ -36,7 +39,7 @@ FLOAT_NAMES = {"d": "float64", "f": "float32"}
 GREEDY = Certificate.none("Each split is the best for its node; no bound says how far the whole is from the best tree.")
 
 
-class TreeModel(MultiOutputMixin, LimitedEstimator):
+class TreeModel(TreeAnswers, MultiOutputMixin, LimitedEstimator):
     """A decision tree, with the methods that classifiers and regressors share."""
 
     _needs_rows: ClassVar[str] = "it sorts the values of every column"
@@ -235,6 +238,12 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         """Return the values that the tree compares, for rows in memory; explanations ask for them."""
         rows: Any = self._rows(X)
         return np.asarray(rows.toarray() if is_sparse_matrix(rows) else rows, np.float64, order="C")
+
+    def _tree_sum(self) -> TreeSum:
+        """Return the tree as what the answers are a sum of; a classifier's are probabilities."""
+        tree = self.tree_
+        baseline = np.zeros(tree.value.shape[1] * tree.value.shape[2])
+        return TreeSum(join_trees([tree]), tree.weighted_n_node_samples, baseline, self._read_values)
 
     def _values(self, X: Any) -> Array:
         rows = self._rows(X)

@@ -1,6 +1,7 @@
 """A fitted binary tree: scikit-learn's arrays, nodes numbered depth first, and the leaves that rows reach."""
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -131,6 +132,20 @@ class BinaryTree:
         """The tree in the form that native walks read."""
         return join_trees([self])
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # type: ignore[override]
+        """scikit-learn's record of a tree for the package shap, which reads arrays of no other class."""
+        module = sys.modules.get("sklearn.tree") if "shap" in sys.modules else None
+        return BinaryTree if module is None else getattr(getattr(module, "_tree", None), "Tree", BinaryTree)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python's own way would ask for the class that `__class__` names.
+        return _restore, (self.__getstate__(),)
+
+    def change(self, **arrays: Any) -> "BinaryTree":
+        """Return the tree with other arrays in the places of some."""
+        return BinaryTree(**{one.name: arrays.get(one.name, getattr(self, one.name)) for one in fields(BinaryTree)})
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_packed", "_is_grown", "depths")}
 
@@ -160,3 +175,8 @@ class BinaryTree:
         importances = importances / self.weighted_n_node_samples[0]
         total = importances.sum()
         return importances / total if normalize and total > 0.0 else importances
+
+
+def _restore(state: dict[str, Any]) -> BinaryTree:
+    """Return the tree of a pickle."""
+    return BinaryTree(**state)

@@ -17,8 +17,14 @@ from mercer._types import Array, Rows
 
 # The number of threads, or a function that finds it and is called only where threads pay.
 Threads = int | Callable[[], int]
-# In the mark of a node, see packed_nodes: it is split.
-_SPLIT = 2
+# In the mark of a node, see packed_nodes: a missing value goes left.
+MISSING_LEFT = 1
+# It is split.
+SPLIT = 2
+# It is split by categories.
+CATEGORICAL = 4
+# Binary digits below its column.
+COLUMN_SHIFT = 3
 # Rows of one call: few enough that many threads have work.
 _RUN = 1024
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
@@ -112,7 +118,7 @@ class PackedForest:
     def node_depths(self) -> Array:
         """The depth of each node."""
         nodes = self.nodes
-        skip, inner = nodes["skip"], (nodes["mark"] & _SPLIT) != 0
+        skip, inner = nodes["skip"], (nodes["mark"] & SPLIT) != 0
         depths, here = np.zeros(len(skip), np.int64), self.roots
         # Level by level from the roots; leaves drop out.
         while len(here := here[inner[here]]):
@@ -231,7 +237,7 @@ def share_values(packed: PackedForest, trees: list[Any]) -> list[Any]:
     """Return the same trees with views of the packed values in place of their own, which saves memory."""
     ends = np.cumsum(packed.sizes).tolist()
     return [
-        replace(tree, value=packed.values[end - tree.node_count : end].reshape(tree.value.shape))
+        tree.change(value=packed.values[end - tree.node_count : end].reshape(tree.value.shape))
         for tree, end in zip(trees, ends)
     ]
 

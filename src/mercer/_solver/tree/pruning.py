@@ -1,7 +1,7 @@
 """Parts of a finished tree: what cost-complexity pruning leaves, and the tree cut off at a depth."""
 
 import heapq
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,7 @@ def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
         "categories": np.where(leaf, -1, tree.categories)[kept] if len(tree.categories) else tree.categories,
     }
     same = ("impurity", "n_node_samples", "weighted_n_node_samples", "value")
-    return replace(tree, **changed, **{name: getattr(tree, name)[kept] for name in same})
+    return tree.change(**changed, **{name: getattr(tree, name)[kept] for name in same})
 
 
 @plain

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.tree.binary_tree import LEAF
-from mercer._solver.tree.packed_forest import PackedForest
+from mercer._solver.tree.packed_forest import CATEGORICAL, COLUMN_SHIFT, MISSING_LEFT, SPLIT, PackedForest
+from mercer._solver.tree.path_shares import average_leaves, share_paths
 from mercer._types import Array
+from mercer.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,51 @@ class TreeSum:
         scores = np.tile(np.asarray(self.baseline, np.float64), (len(X), 1))
         self.forest.add_leaves(np.ascontiguousarray(X), scores, threads)
         return scores
+
+    def share(self, X: Array) -> Array:
+        """Return the part (n, k, d + 1) of each column in each score; last, the mean score of the training rows."""
+        k = len(self.baseline)
+        shares = np.empty((len(X), k, X.shape[1] + 1))
+        shares[:, :, :-1] = share_paths(self.forest, self.weights, X, k).values
+        # With the mean score, contributions add up to the score.
+        shares[:, :, -1] = self.baseline + average_leaves(self.forest, self.weights, k)
+        return shares
+
+    def average_over(self, columns: Array, grid: Array) -> Array:
+        """Return the mean scores (points, k) with some columns given, which follow both sides of all other splits.
+
+        The two sides count as the training rows that came by.
+
+        Parameters
+        ----------
+        columns : (c,)
+        grid : (points, c)
+            The values of these columns.
+        """
+        forest, k = self.forest, len(self.baseline)
+        marks = forest.nodes["mark"]
+        if (marks & CATEGORICAL).any():
+            raise ParameterError("partial_dependence: trees that split by categories need method='brute'.")
+        skips, thresholds = forest.nodes["skip"], forest.nodes["threshold"]
+        places = np.full(max(forest.n_columns, int(columns.max()) + 1), -1)
+        places[columns] = np.arange(len(columns))
+        scores = np.tile(np.asarray(self.baseline, np.float64)[:, None], (1, len(grid)))
+        for root, output in zip(forest.roots, forest.outputs):
+            # Level by level: the nodes of one depth, and the share of each point that comes by.
+            here, shares = np.array([root], np.int64), np.ones((1, len(grid)))
+            while len(here):
+                inner = (marks[here] & SPLIT) != 0
+                values = forest.values[here[~inner]]
+                scores[output : output + values.shape[1]] += values.T @ shares[~inner]
+                here, shares = here[inner], shares[inner]
+                left, right = here + 1, here + 1 + skips[here]
+                place = places[marks[here] >> COLUMN_SHIFT]
+                goes = np.repeat((self.weights[left] / self.weights[here])[:, None], len(grid), axis=1)
+                asked = place >= 0
+                given, missing = grid.T[place[asked]], (marks[here[asked]] & MISSING_LEFT) != 0
+                goes[asked] = np.where(np.isnan(given), missing[:, None], given <= thresholds[here[asked], None])
+                here, shares = np.concatenate([left, right]), np.vstack([shares * goes, shares * (1.0 - goes)])
+        return scores[:k].T
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,62 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.deploy.formula import CYCLES, Calibration, Formula, Tree, list_codes
-from mercer.app.deploy.onnx_bodies import add_body
+from mercer.app.deploy.formula import CYCLES, Calibration, Formula, list_codes
 from mercer.app.deploy.trial_rows import count_days, list_columns, spell_category
 from mercer.errors import DataError
-
-# Version of the general operators.
-_OPSET = 19
-# Version of the operators for models: the first with trees in double precision.
-_ML_OPSET = 5
-
-
-class _Builder:
-    """Collects nodes and constants; each method returns the name of a result."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.inputs: list[Any] = []
-
-    def add(self, operator: str, *given: str, domain: str = "", **attributes: Any) -> str:
-        from onnx import helper
-
-        name = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(given), [name], name=name, domain=domain, **attributes))
-        return name
-
-    def hold(self, values: Any) -> str:
-        """Return the name of a constant."""
-        from onnx import helper, numpy_helper
-
-        name = f"constant_{len(self.constants)}"
-        array = np.asarray(values)
-        if array.dtype.kind in "OU":
-            texts: Any = [str(text).encode() for text in array.ravel()]
-            self.constants.append(helper.make_tensor(name, 8, array.shape, texts))  # 8 is the number of texts in ONNX
-        else:
-            self.constants.append(numpy_helper.from_array(array, name))
-        return name
-
-    def take(self, name: str, text: bool) -> str:
-        """Return the name of an input: a column, which several models may take."""
-        from onnx import TensorProto, helper
-
-        if any(known.name == name for known in self.inputs):
-            return name
-        kind = TensorProto.STRING if text else TensorProto.DOUBLE
-        self.inputs.append(helper.make_tensor_value_info(name, kind, [None, 1]))
-        return name
+from mercer.interop.graph.builder import Builder, add_curve, add_link, add_sigmoid
+from mercer.interop.graph.scores import add_scores
 
 
 def make_graph(formula: Formula) -> Any:
     """Return the ONNX model of a formula; its ``SerializeToString`` is the file."""
-    import onnx
     from onnx import TensorProto, helper
 
-    builder = _Builder()
+    builder = Builder()
     outputs = [helper.make_tensor_value_info("prediction", TensorProto.DOUBLE, [None])]
     if formula.classes:
         shares = _add_shares(builder, formula)
@@ -78,15 +34,10 @@ def make_graph(formula: Formula) -> Any:
     else:
         parts = [(part, _add_number(builder, member)) for part, member in formula.members or [(1.0, formula)]]
         builder.nodes.append(helper.make_node("Identity", [_add_mean(builder, parts)], ["prediction"]))
-    graph = helper.make_graph(builder.nodes, "mercer", builder.inputs, outputs, builder.constants)
-    versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
-    model = helper.make_model(graph, opset_imports=versions, producer_name="mercer", ir_version=9)
-    helper.set_model_props(model, {"classes": json.dumps(formula.classes), "columns": json.dumps(formula.names)})
-    onnx.checker.check_model(model)
-    return model
+    return builder.make_model(outputs, classes=json.dumps(formula.classes), columns=json.dumps(formula.names))
 
 
-def _add_model(builder: _Builder, formula: Formula) -> str:
+def _add_model(builder: Builder, formula: Formula) -> str:
     """Return the scores of one model: its columns encoded and scaled, then the model."""
     encoded = [
         part
@@ -96,10 +47,10 @@ def _add_model(builder: _Builder, formula: Formula) -> str:
     ]
     x = encoded[0] if len(encoded) == 1 else builder.add("Concat", *encoded, axis=1)
     x = builder.add("Div", builder.add("Sub", x, builder.hold(formula.shift)), builder.hold(formula.scale))
-    return _add_scores(builder, formula, x)
+    return add_scores(builder, formula, x)
 
 
-def _add_number(builder: _Builder, formula: Formula) -> str:
+def _add_number(builder: Builder, formula: Formula) -> str:
     """Return the predicted numbers of one model, of shape (rows,)."""
     flat = builder.add("Reshape", _add_model(builder, formula), builder.hold(np.array([-1], dtype=np.int64)))
     power = formula.power
@@ -110,7 +61,7 @@ def _add_number(builder: _Builder, formula: Formula) -> str:
     return builder.add("Exp", near) if power.log else near
 
 
-def _add_mean(builder: _Builder, parts: list[tuple[float, str]]) -> str:
+def _add_mean(builder: Builder, parts: list[tuple[float, str]]) -> str:
     """Return the weighted sum of predictions; the only one as it is."""
     if len(parts) == 1:
         return parts[0][1]
@@ -118,20 +69,20 @@ def _add_mean(builder: _Builder, parts: list[tuple[float, str]]) -> str:
     return builder.add("Sum", *scaled)
 
 
-def _add_shares(builder: _Builder, formula: Formula) -> str:
+def _add_shares(builder: Builder, formula: Formula) -> str:
     """Return the probabilities of the classes."""
     if formula.members:
         parts = [(part, _add_shares(builder, member)) for part, member in formula.members]
         scores = shares = _add_mean(builder, parts)
     else:
         scores = _add_model(builder, formula)
-        shares = _add_link(builder, formula.link, scores)
+        shares = add_link(builder, formula.link, scores)
     if formula.calibration is None:
         return shares
     return _add_calibration(builder, formula.calibration, scores, shares, formula.link == "sigmoid")
 
 
-def _add_calibration(builder: _Builder, calibration: Calibration, scores: str, shares: str, single: bool) -> str:
+def _add_calibration(builder: Builder, calibration: Calibration, scores: str, shares: str, single: bool) -> str:
     """Return calibrated probabilities; `single` says that there is one score, the log-odds of the second class."""
     if calibration.method == "temperature":
         if calibration.scored:
@@ -145,23 +96,13 @@ def _add_calibration(builder: _Builder, calibration: Calibration, scores: str, s
     change = np.array([[1.0]] if single else [[-1.0], [1.0]]) if calibration.scored else np.array([[0.0], [1.0]])
     given = builder.add("MatMul", scores if calibration.scored else shares, builder.hold(slope * change))
     if calibration.points is None:
-        positive = _add_sigmoid(builder, builder.add("Sub", given, builder.hold(calibration.b)))
+        positive = add_sigmoid(builder, builder.add("Sub", given, builder.hold(calibration.b)))
     else:
-        positive = _add_steps(builder, given, *calibration.points)
+        positive = add_curve(builder, given, *calibration.points)
     return builder.add("Concat", builder.add("Sub", builder.hold(1.0), positive), positive, axis=1)
 
 
-def _add_steps(builder: _Builder, given: str, x: np.ndarray, y: np.ndarray) -> str:
-    """Return the heights of a curve through points, constant outside them: the sum of what each piece adds."""
-    if len(x) == 1:
-        return builder.add("Add", builder.add("Mul", given, builder.hold(0.0)), builder.hold(float(y[0])))
-    inside = builder.add("Min", builder.add("Max", given, builder.hold(x[:-1])), builder.hold(x[1:]))
-    lengths = builder.add("Sub", inside, builder.hold(x[:-1]))
-    slopes = (np.diff(y) / np.diff(x))[:, None]
-    return builder.add("Add", builder.add("MatMul", lengths, builder.hold(slopes)), builder.hold(float(y[0])))
-
-
-def _encode(builder: _Builder, name: str, coding: Any) -> list[str]:
+def _encode(builder: Builder, name: str, coding: Any) -> list[str]:
     """Return the encoded columns of one column."""
     if coding.kind == "category":
         return [_encode_category(builder, builder.take(name, text=True), coding)]
@@ -188,7 +129,7 @@ def _encode(builder: _Builder, name: str, coding: Any) -> list[str]:
     return parts
 
 
-def _encode_category(builder: _Builder, x: str, coding: Any) -> str:
+def _encode_category(builder: Builder, x: str, coding: Any) -> str:
     """Return the indicators, or the code, of a category: a table is read at the code of the text."""
     codes, table = list_codes(coding)
     *names, _, _ = codes
@@ -205,40 +146,7 @@ def _encode_category(builder: _Builder, x: str, coding: Any) -> str:
     return builder.add("Gather", builder.hold(np.array(table, dtype=float).reshape(size + 2, -1)), flat, axis=0)
 
 
-def _add_scores(builder: _Builder, formula: Formula, x: str) -> str:
-    """Return the scores of the rows."""
-    if formula.body is not None:
-        return builder.add("Add", add_body(builder, formula.body, x), builder.hold(formula.intercept))
-    if formula.weights.any():
-        scores = builder.add("MatMul", x, builder.hold(formula.weights.T.copy()))
-    else:
-        # A product with zeros would be NaN where a missing value is kept.
-        first = builder.add("Slice", x, *(builder.hold(np.array([n], dtype=np.int64)) for n in (0, 1, 1)))
-        nothing = builder.add("Where", builder.add("IsNaN", first), builder.hold(0.0), builder.hold(0.0))
-        scores = builder.add("MatMul", nothing, builder.hold(np.zeros((1, len(formula.intercept)))))
-    scores = builder.add("Add", scores, builder.hold(formula.intercept))
-    if formula.trees:
-        scores = builder.add("Add", scores, add_trees(builder, formula.trees, x, len(formula.shift)))
-    return scores
-
-
-def _add_sigmoid(builder: _Builder, scores: str) -> str:
-    """Return ``1 / (1 + exp(-score))``; onnxruntime's own function has about eight digits."""
-    one = builder.hold(1.0)
-    return builder.add("Div", one, builder.add("Add", one, builder.add("Exp", builder.add("Neg", scores))))
-
-
-def _add_link(builder: _Builder, link: str, scores: str) -> str:
-    """Return the probabilities of the classes."""
-    if link == "softmax":
-        return builder.add("Softmax", scores, axis=1)
-    if link == "sigmoid":
-        positive = _add_sigmoid(builder, scores)
-        return builder.add("Concat", builder.add("Sub", builder.hold(1.0), positive), positive, axis=1)
-    return scores
-
-
-def _add_decision(builder: _Builder, formula: Formula, shares: str) -> str:
+def _add_decision(builder: Builder, formula: Formula, shares: str) -> str:
     """Return the predicted classes, or actions."""
     if formula.costs is None:
         place = builder.add("ArgMax", shares, axis=1, keepdims=0)
@@ -246,79 +154,6 @@ def _add_decision(builder: _Builder, formula: Formula, shares: str) -> str:
         expected = builder.add("MatMul", shares, builder.hold(formula.costs.T.copy()))
         place = builder.add("ArgMin", expected, axis=1, keepdims=0)
     return builder.add("Gather", builder.hold(np.array(formula.actions, dtype=object)), place, axis=0)
-
-
-# Comparison of a node in ONNX: at most the threshold.
-_AT_MOST = 0
-# The largest finite double.
-_LARGEST = float(np.finfo(np.float64).max)
-
-
-def add_trees(builder: Any, trees: list[Tree], x: str, width: int) -> str:
-    """Return the sums of the leaves. A leaf of ONNX has one output: a tree with several is repeated for each.
-
-    Every column comes twice, once with minus infinity for missing values and once with infinity. A node asks the first
-    one where missing values go left, so that every comparison is of plain numbers.
-    """
-    from onnx import numpy_helper
-
-    missing = builder.add("IsNaN", x)
-    low, high = (builder.add("Where", missing, builder.hold(end), x) for end in (-np.inf, np.inf))
-    both = builder.add("Concat", low, high, axis=1)
-    keys = ("feature", "split", "yes", "yes_leaf", "no", "no_leaf", "roots", "target", "weight")
-    lists: dict[str, list[Any]] = {name: [] for name in keys}
-    for tree in trees:
-        values = np.array(tree.value)
-        leaves = np.array(tree.left) < 0
-        for output in np.flatnonzero(values[leaves].any(axis=0)):
-            _add_tree(lists, tree, values[:, output], int(output), width)
-    doubles = {name: numpy_helper.from_array(np.array(lists[name], dtype=float)) for name in ("split", "weight")}
-    modes = numpy_helper.from_array(np.full(len(lists["feature"]), _AT_MOST, dtype=np.uint8))
-    return builder.add(
-        "TreeEnsemble",
-        both,
-        domain="ai.onnx.ml",
-        n_targets=len(trees[0].value[0]),
-        aggregate_function=1,  # the sum
-        post_transform=0,  # none
-        tree_roots=lists["roots"],
-        nodes_featureids=lists["feature"],
-        nodes_splits=doubles["split"],
-        nodes_modes=modes,
-        nodes_truenodeids=lists["yes"],
-        nodes_trueleafs=lists["yes_leaf"],
-        nodes_falsenodeids=lists["no"],
-        nodes_falseleafs=lists["no_leaf"],
-        leaf_targetids=lists["target"],
-        leaf_weights=doubles["weight"],
-    )
-
-
-def _add_tree(lists: dict[str, list[Any]], tree: Tree, values: np.ndarray, output: int, width: int) -> None:
-    """Append the nodes and leaves of one tree; `width` is the number of columns."""
-    inner = [node for node, left in enumerate(tree.left) if left >= 0]
-    first, first_leaf = len(lists["feature"]), len(lists["target"])
-    lists["roots"].append(first)
-    if not inner:
-        # A tree of a single leaf becomes a node with two equal leaves: ONNX has no tree without a node.
-        lists["target"] += [output, output]
-        lists["weight"] += [values[0], values[0]]
-        for name, value in zip(
-            ("feature", "split", "yes", "yes_leaf", "no", "no_leaf"), (0, 0.0, first_leaf, 1, first_leaf + 1, 1)
-        ):
-            lists[name].append(value)
-        return
-    places = {node: first + place for place, node in enumerate(inner)}
-    leaves = {node: first_leaf + place for place, node in enumerate(n for n, left in enumerate(tree.left) if left < 0)}
-    lists["target"] += [output] * len(leaves)
-    lists["weight"] += [values[node] for node in leaves]
-    for node in inner:
-        lists["feature"].append(tree.feature[node] + (0 if tree.missing_left[node] else width))
-        # Infinity, which stands for a missing value, is above every threshold.
-        lists["split"].append(min(tree.threshold[node], _LARGEST))
-        for side, child in (("yes", tree.left[node]), ("no", tree.right[node])):
-            lists[side].append(places.get(child, leaves.get(child)))
-            lists[f"{side}_leaf"].append(int(child in leaves))
 
 
 # The largest difference of a probability or a number, relative to the largest number. Double precision leaves 1e-12;

@@ -5,6 +5,7 @@ stored rows and whose ``normalization_`` holds the weights, before a linear mode
 """
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from mercer.app.deploy.bodies import Curves, Gaussians, Kernel, Layers, Machines, Neighbours, Products
-from mercer.app.deploy.formula import Formula, Tree, refuse
+from mercer.app.deploy.formula import Formula, refuse
+from mercer.interop.scores.bodies import Curves, Gaussians, Kernel, Layers, Machines, Neighbours, Products
+from mercer.interop.scores.reading import Tree
+from mercer.interop.scores.scikit_trees import fill_tree
 
 # A tolerance at which a fit ends with its first step: what it finds is replaced.
 _AT_ONCE = 1e9
@@ -203,52 +206,29 @@ def _make_forest(formula: Formula) -> Any:
     return forest
 
 
-# The relative error of a few operations in double precision.
-_NOISE = 1e-14
-
-
 def make_tree(tree: Tree, width: int, classes: np.ndarray, values: np.ndarray) -> Any:
     """Return a fitted tree of scikit-learn with the nodes of `tree` and `values` of shape (nodes, outputs)."""
-    n_outputs = max(1, len(classes))
+    n_outputs, size = max(1, len(classes)), len(tree.left)
+    made: Any = DecisionTreeClassifier(max_depth=1) if len(classes) else DecisionTreeRegressor(max_depth=1)
+    made.n_features_in_, made.n_outputs_ = width, 1
     if len(classes):
-        labels = np.resize(classes, 2 * len(classes))
-        made: Any = DecisionTreeClassifier(max_depth=1).fit(np.arange(len(labels) * width).reshape(-1, width), labels)
-    else:
-        made = DecisionTreeRegressor(max_depth=1).fit(np.zeros((2, width)), np.zeros(2))
-    maker, arguments, state = made.tree_.__reduce__()
-    size = len(tree.left)
-    nodes = np.zeros(size, dtype=state["nodes"].dtype)
-    inner = np.array(tree.left) >= 0
-    nodes["left_child"] = np.where(inner, tree.left, -1)
-    nodes["right_child"] = np.where(inner, tree.right, -1)
-    # scikit-learn marks leaves by the feature and the threshold -2.
-    nodes["feature"] = np.where(inner, tree.feature, -2)
-    nodes["threshold"] = np.where(inner, _move_thresholds(np.array(tree.threshold, dtype=float)), -2.0)
-    nodes["n_node_samples"], nodes["weighted_n_node_samples"] = 1, 1.0
-    nodes["missing_go_to_left"] = tree.missing_left
-    copy = maker(*arguments)
-    copy.__setstate__(
-        {**state, "node_count": size, "max_depth": size, "nodes": nodes, "values": values.reshape(size, 1, n_outputs)}
+        made.classes_, made.n_classes_ = classes, n_outputs
+    record = SimpleNamespace(
+        n_features=width,
+        n_classes=np.array([n_outputs]),
+        node_count=size,
+        max_depth=size,
+        children_left=np.array(tree.left),
+        children_right=np.array(tree.right),
+        feature=np.array(tree.feature),
+        threshold=np.array(tree.threshold, dtype=float),
+        missing_go_to_left=np.array(tree.missing_left),
+        impurity=np.zeros(size),
+        n_node_samples=np.ones(size),
+        weighted_n_node_samples=np.ones(size),
+        value=values.reshape(size, 1, n_outputs),
     )
-    made.tree_ = copy
-    return made
-
-
-def _move_thresholds(thresholds: np.ndarray) -> np.ndarray:
-    """Return thresholds that single-precision values pass as the double-precision ones pass the given thresholds.
-
-    The middle of 21.7 and 21.9 is computed as a number just below 21.8, so that 21.8 goes right; its single-precision
-    value must do so too. A value that equals a threshold goes left.
-    """
-    with np.errstate(over="ignore"):
-        single = thresholds.astype(np.float32).astype(float)
-    moved = np.where(np.isfinite(single), np.maximum(thresholds, single), thresholds)
-    plain = np.array([float(f"{threshold:.7g}") for threshold in thresholds])
-    # An infinite threshold, which only missing values pass, stays as it is.
-    with np.errstate(invalid="ignore"):
-        above = (plain > thresholds) & (plain - thresholds <= _NOISE * np.abs(plain))
-    below = np.nextafter(plain.astype(np.float32), np.float32(-np.inf)).astype(float)
-    return np.where(above, below, moved)
+    return fill_tree(made, record)
 
 
 def make_boosting_steps(formula: Formula) -> tuple[list[tuple[str, Any]], Any]:

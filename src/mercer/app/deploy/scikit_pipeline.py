@@ -13,15 +13,12 @@ from sklearn.calibration import CalibratedClassifierCV as TheirCalibration
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import StackingClassifier, VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
-from mercer._base.model_file.registry import PART_MAKERS
-from mercer.app.deploy.bodies import Machines
 from mercer.app.deploy.formula import Formula, list_single, make_formula
 from mercer.app.deploy.scikit_encoder import make_encoder, make_scaler
 from mercer.app.deploy.scikit_models import make_model_steps, make_rows
@@ -29,6 +26,8 @@ from mercer.app.deploy.trial_rows import make_trial_rows, write_plain
 from mercer.calibration import CalibratedClassifierCV
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
+from mercer.interop.scores.bodies import Machines
+from mercer.interop.scores.scikit_calibration import join_calibrated
 
 # The largest difference of a probability or a number, relative to the largest number.
 _TOLERANCE = 1e-6
@@ -182,24 +181,8 @@ def add_calibration(model: Any, last: Any) -> Any:
     given = inside.calibrated_classifiers_[0]
     calibrated = TheirCalibration(last, method=inside.method, cv=inside.cv, ensemble=False)
     calibrated.classes_ = inside.classes_
-    make = PART_MAKERS["sklearn.calibration.CalibratedClassifierCV.calibrated_classifiers_"]()
-    calibrators = [_convert_calibrator(calibrator, given.method) for calibrator in given.calibrators]
-    calibrated.calibrated_classifiers_ = [make(last, calibrators, classes=given.classes, method=given.method)]
+    calibrated.calibrated_classifiers_ = [join_calibrated(last, given.calibrators, given.classes, given.method)]
     return calibrated
-
-
-def _convert_calibrator(calibrator: Any, method: str) -> Any:
-    """Return scikit-learn's calibrator that equals one of ours."""
-    if method == "isotonic":
-        made: Any = IsotonicRegression(out_of_bounds="clip")
-        names = ["X_thresholds_", "y_thresholds_", "X_min_", "X_max_", "increasing_"]
-        # It makes its function of the thresholds as it is unpickled.
-        made.__setstate__(made.__getstate__() | {name: getattr(calibrator, name) for name in names})
-        return made
-    made = PART_MAKERS[f"sklearn.calibration.CalibratedClassifierCV.{method}"]()()
-    for name in ("a_", "b_") if method == "sigmoid" else ("beta_",):
-        setattr(made, name, getattr(calibrator, name))
-    return made
 
 
 def find_weights(costs: np.ndarray) -> np.ndarray | None:

@@ -15,8 +15,10 @@ from mercer._base import fitting, seed_sequence
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, Share, attribute, parameter
+from mercer._base.tree_answers import TreeAnswers
 from mercer._base.tree_problem import Problem, open_problem, read_rules
 from mercer._solver.tree.binary_tree import BinaryTree
+from mercer._solver.tree.tree_sum import TreeSum
 from mercer._source import open_source
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats, integers, members, part, size
@@ -43,7 +45,7 @@ DRAWN = {
 }
 
 
-class ForestModel(MultiOutputMixin, TreeEnsemble):
+class ForestModel(TreeAnswers, MultiOutputMixin, TreeEnsemble):
     """A forest: its fit, means of leaves, paths, proximities, and importances of features."""
 
     n_estimators: int = parameter(Integer(1), default=100, kw_only=False, doc="The number of trees.")
@@ -333,6 +335,13 @@ class ForestModel(MultiOutputMixin, TreeEnsemble):
             UserWarning,
             stacklevel=5,
         )
+
+    def _tree_sum(self) -> TreeSum:
+        """Return the trees as what the answers are a sum of: the mean over the trees is the sum of their shares."""
+        packed = self._pack()
+        shared = replace(packed, values=packed.values / len(packed.roots))
+        weights = np.concatenate([member.tree_.weighted_n_node_samples for member in self.estimators_])
+        return TreeSum(shared, weights, np.zeros(packed.values.shape[1]), self._read_values)
 
     def _average_leaves(self, X: Any) -> Array:
         """Return the mean over the trees of the values of each row's leaf, of shape (n, n_outputs, classes)."""

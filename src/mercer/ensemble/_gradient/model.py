@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer._base import draw_seed, fitting
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, Share, attribute, parameter
+from mercer._base.tree_answers import TreeAnswers
 from mercer._base.tree_problem import open_problem, read_rules
 from mercer._base.validation import flatten_targets
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
+from mercer._solver.tree.tree_sum import TreeSum
 from mercer._source import open_source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, integers, members, part, size, texts
@@ -26,7 +28,7 @@ from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.ensemble._gradient.rounds import EarlyStopping, GradientRounds, GradientState, ScoredRows, make_tree_seed
 from mercer.ensemble._histogram.losses import BoostingLoss
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionTreeRegressor
 
 _ATTRIBUTES = """n_estimators_, n_trees_per_iteration_, max_features_ : int
@@ -69,7 +71,7 @@ class InitialModel:
     baseline: Array | None
 
 
-class GradientModel(TreeEnsemble):
+class GradientModel(TreeAnswers, TreeEnsemble):
     """The fit of the rounds, and the scores that all trees add up to."""
 
     learning_rate: float = parameter(
@@ -387,6 +389,17 @@ class GradientModel(TreeEnsemble):
         members = np.empty(len(self._members), dtype=object)
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)
+
+    def _tree_sum(self) -> TreeSum:
+        """Return the trees as what the scores are a sum of; rows that start from a fitted model have no such sum."""
+        packed = self._pack()
+        if self._baseline is None:
+            raise UnsupportedError(
+                f"{type(self).__name__}: the scores start from {self.init_!r}, which is no constant. Set init=None."
+            )
+        scaled = replace(packed, values=packed.values * self.learning_rate)
+        weights = np.concatenate([member.tree_.weighted_n_node_samples for member in self._members])
+        return TreeSum(scaled, weights, np.asarray(self._baseline, np.float64), self._read_values)
 
     def _score_rows(self, X: Any) -> Array:
         """Return the scores (n, k), in the precision of the fit."""

@@ -216,7 +216,7 @@ class GradientRounds:
             order = rows[np.argsort(leaves[rows], kind="stable")]
             for part in np.split(order, np.flatnonzero(np.diff(leaves[order])) + 1):
                 value[leaves[part[0]]] = loss.leaf(scores[part], self.rows.y[part], weight[part])
-            return replace(tree, value=value)
+            return tree.change(value=value)
         slope, curvature = (
             np.bincount(leaves[rows], weight[rows] * gradients[rows, kind], minlength=tree.node_count)
             for kind in (0, 1)
@@ -229,7 +229,7 @@ class GradientRounds:
             steps *= (loss.n_scores - 1) / loss.n_scores
         at = np.unique(leaves[rows])
         value[at, 0, 0] = steps[at]
-        return replace(tree, value=value)
+        return tree.change(value=value)
 
 
 def _average_loss(loss: BoostingLoss, scores: Array, y: Array, weight: Array) -> float:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,8 @@ from mercer._base.parameter import (
     parameter,
 )
 from mercer._base.randomness import draw_seed
+from mercer._base.scikit_learn import BoostedRecords
+from mercer._base.tree_answers import TreeAnswers
 from mercer._base.validation import few_rows
 from mercer._solver.tree.categories import mark_categorical
 from mercer._solver.tree.packed_forest import PackedForest
@@ -45,7 +48,7 @@ from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores
 from mercer.ensemble._histogram.solver import Boosting, BoostingState
 from mercer.ensemble._histogram.tree_builder import TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
-from mercer.errors import DataError, ModelFileError
+from mercer.errors import DataError, ModelFileError, UnsupportedError
 
 _ATTRIBUTES_AND_NOTES = r"""n_iter_ : int
         Rounds.
@@ -97,7 +100,7 @@ _ATTRIBUTES_AND_NOTES = r"""n_iter_ : int
 SHARED = {"attributes_and_notes": _ATTRIBUTES_AND_NOTES}
 
 
-class HistBoosting(LimitedEstimator):
+class HistBoosting(BoostedRecords, TreeAnswers, LimitedEstimator):
     """Base of the histogram boosting estimators."""
 
     learning_rate: float = parameter(
@@ -483,6 +486,14 @@ class HistBoosting(LimitedEstimator):
         source = open_source(rows, threads=self._threads()) if source is None else source
         parts = source.map(function).astype(source.host_dtype, copy=False)
         return parts[:, 0] if parts.shape[1] == 1 else parts
+
+    def _list_records(self) -> list[list[Any]]:
+        """Return the nodes of the trees of each round, as scikit-learn's records."""
+        if self.is_categorical_ is not None:
+            raise UnsupportedError(f"{type(self).__name__}: trees that split by categories have no such records.")
+        trees, k = self._state.trees, self.n_trees_per_iteration_
+        records = [SimpleNamespace(nodes=tree.make_records()) for tree in trees]
+        return [records[first : first + k] for first in range(0, len(records), k)]
 
     @property
     def feature_importances_(self) -> Array:

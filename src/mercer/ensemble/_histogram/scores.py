@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.tree.packed_forest import PackedForest
-from mercer._solver.tree.path_shares import average_leaves, share_paths
 from mercer._solver.tree.tree_sum import TreeSum
 from mercer._source import Block
 from mercer._types import Array
@@ -96,10 +95,4 @@ class Contributions:
         X = np.asarray(block.dense(), dtype=np.float64, order="C")
         if self.categories is not None:
             X = self.categories.on(X)
-        forest, weights, baseline = self.trees.forest, self.trees.weights, self.trees.baseline
-        k = len(baseline)
-        shares = np.empty((len(X), k, X.shape[1] + 1))
-        shares[:, :, :-1] = share_paths(forest, weights, X, k).values
-        # The last column is the mean score: contributions add up to the score.
-        shares[:, :, -1] = baseline + average_leaves(forest, weights, k)
-        return shares
+        return self.trees.share(X)

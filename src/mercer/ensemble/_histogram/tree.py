@@ -14,6 +14,14 @@ from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
 
+# A node of scikit-learn's histogram boosting; readers of it count on the order of the fields.
+_RECORD = np.dtype(
+    [
+        *(("value", "f8"), ("count", "u4"), ("feature_idx", np.intp), ("num_threshold", "f8")),
+        *(("missing_go_to_left", "u1"), ("left", "u4"), ("right", "u4"), ("gain", "f8"), ("depth", "u4")),
+        *(("is_leaf", "u1"), ("bin_threshold", "u1"), ("is_categorical", "u1"), ("bitset_idx", "u4")),
+    ]
+)
 _NO_NODES = np.empty(0, np.int32)
 _NO_SETS = np.empty(0, np.int64)
 # How many bits of each byte are set.
@@ -69,6 +77,19 @@ class BoostedTree:
     def check_fields(self) -> None:
         """Raise ModelFileError if the nodes are not a tree."""
         check_boosted_nodes(self.left)
+
+    def make_records(self) -> Array:
+        """Return the nodes as the records in which scikit-learn's boosting keeps them."""
+        inner = self.left > 0
+        records = np.zeros(len(self.left), _RECORD)
+        records["value"], records["count"], records["gain"] = self.value, self.count, self.gain
+        records["feature_idx"], records["missing_go_to_left"] = self.feature, self.missing_left
+        records["num_threshold"], records["is_leaf"] = np.where(inner, self.threshold, 0.0), ~inner
+        records["left"], records["right"] = self.left, np.where(inner, self.left + 1, 0)
+        # Children come after their parent.
+        for node in np.flatnonzero(inner).tolist():
+            records["depth"][self.left[node] : self.left[node] + 2] = records["depth"][node] + 1
+        return records
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_is_grown"}

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, Share, attribute, parameter
+from mercer._base.recognition import Recognised
 from mercer._base.tree_problem import check_values
 from mercer._native.tree import sample_rows
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -179,7 +180,7 @@ class IsolationGrowth:
         return np.sort(chances.argpartition(self.n_columns, axis=1)[:, : self.n_columns], axis=1).astype(np.int32)
 
 
-class IsolationForest(Detector, Estimator):
+class IsolationForest(Recognised, Detector, Estimator):
     r"""Isolation forest: strange rows are separated from the others by few random splits.
 
     Each tree takes a small sample of m rows and splits it at a random value of a random column, again and again, until

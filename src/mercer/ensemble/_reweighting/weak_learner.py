@@ -241,7 +241,7 @@ def make_member(base: Any, stump: Stump, classes: np.ndarray, n_features: int, d
     links = {name: getattr(tree, name).astype(np.int32) for name in ("children_left", "children_right", "feature")}
     member = clone(base)
     vars(member).update(
-        tree_=replace(tree, **links, categories=np.zeros(0, np.int64)),
+        tree_=tree.change(**links, categories=np.zeros(0, np.int64)),
         classes_=classes,
         n_classes_=len(classes),
         n_outputs_=1,

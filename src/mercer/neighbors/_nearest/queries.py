@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Integer, Real, parameter
+from mercer._base.recognition import Recognised
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.graph_search import make_graph
@@ -26,7 +27,7 @@ SHARED = {
 _PAIRS = 2**22
 
 
-class NearestQueries(RowsModel):
+class NearestQueries(Recognised, RowsModel):
     """Questions about the k nearest rows of the fit."""
 
     n_neighbors: int = parameter(Integer(1), default=5, kw_only=False)

@@ -1,10 +1,10 @@
-"""Write the models of `mercer.app.deploy.bodies` as nodes of an ONNX graph."""
+"""Write the models of `mercer.interop.scores.bodies` as nodes of an ONNX graph."""
 
 from typing import Any
 
 import numpy as np
 
-from mercer.app.deploy.bodies import Curves, Gaussians, Kernel, Layers, Machines, Neighbours, Products
+from mercer.interop.scores.bodies import Curves, Gaussians, Kernel, Layers, Machines, Neighbours, Products
 
 # The functions between the layers of a perceptron, by the names that ONNX gives them.
 _FUNCTIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid"}
@@ -52,7 +52,7 @@ def _add_gaussians(builder: Any, body: Gaussians, x: str) -> str:
 
 def _add_kernel(builder: Any, body: Kernel, x: str) -> str:
     """Return weighted sums of kernel values."""
-    near = builder.add("Exp", builder.add("Mul", _add_distances(builder, body.rows, x), builder.hold(-body.gamma)))
+    near = builder.add("Exp", builder.add("Mul", add_distances(builder, body.rows, x), builder.hold(-body.gamma)))
     return builder.add("MatMul", near, builder.hold(body.weights.T.copy()))
 
 
@@ -104,7 +104,7 @@ def _exchange(builder: Any, scores: str, votes: str, n_classes: int) -> str:
     return builder.add("Add", scores, moved)
 
 
-def _add_distances(builder: Any, rows: np.ndarray, x: str) -> str:
+def add_distances(builder: Any, rows: np.ndarray, x: str) -> str:
     """Return the squared distances of each row to the stored ones: ``|x|² - 2 x·r + |r|²``, at least 0."""
     own = builder.add("ReduceSum", builder.add("Mul", x, x), _hold_axis(builder), keepdims=1)
     product = builder.add("Mul", builder.add("MatMul", x, builder.hold(rows.T.copy())), builder.hold(-2.0))
@@ -119,7 +119,7 @@ def _add_neighbours(builder: Any, body: Neighbours, x: str) -> str:
 
     name = f"nearest_{len(builder.nodes)}"
     count = builder.hold(np.array([body.count], dtype=np.int64))
-    given = [_add_distances(builder, body.rows, x), count]
+    given = [add_distances(builder, body.rows, x), count]
     builder.nodes.append(helper.make_node("TopK", given, [f"{name}_far", name], name=name, axis=1, largest=0))
     taken = builder.add("Gather", builder.hold(np.asarray(body.values, dtype=float)), name, axis=0)
     last = _hold_axis(builder)

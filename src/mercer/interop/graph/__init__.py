@@ -1,0 +1,1 @@
+"""The parts of ONNX graphs that single models and studies share."""

@@ -1,0 +1,1 @@
+"""What exports to all forms read of a fitted model: its scores as weighted sums, trees or one of few bodies."""
