@@ -77,5 +77,6 @@ def test_names_and_spellings_are_unique():
         "shown",
         "spent",
         "n_targets",
+        "many_rows",
         "debug",
     ]

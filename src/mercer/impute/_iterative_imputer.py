@@ -93,7 +93,7 @@ class IterativeImputer(Imputer):
     --------
     >>> from mercer.impute import IterativeImputer
     >>> nan = float("nan")
-    >>> imputer = IterativeImputer().fit([[7.0, 14.0], [4.0, nan], [10.0, 20.0], [nan, 2.0]])
+    >>> imputer = IterativeImputer(max_iter=100, tol=1e-6).fit([[7.0, 14.0], [4.0, nan], [10.0, 20.0], [nan, 2.0]])
     >>> imputer.transform([[3.0, nan], [nan, 10.0]]).round(1)
     array([[ 3.,  6.],
            [ 5., 10.]])

@@ -1,5 +1,6 @@
 """Densities, responsibilities, labels, scores and information criteria of every fitted mixture."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.placement import Placement
+from mercer._source.threads import one_blas_thread
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import compute_responsibilities
 from mercer._stored import Stored, floats, members
@@ -24,6 +26,8 @@ from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
 DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
+# Rows whose products with components a BLAS computes on one thread by itself.
+_SMALL_PRODUCT = 256
 # Stands for a seed that was not given: then the mixture's own is used.
 OWN_SEED: Any = type("OwnSeed", (), {"__repr__": lambda self: "the mixture's own"})()
 
@@ -131,7 +135,9 @@ class MixtureModel(DensityMixin, LimitedEstimator):
 
     def _values(self, X: Any, what: str) -> Array:
         if (rows := few_rows(self, X)) is not None and hasattr(self, "weights_"):
-            return _RowValues(self._density(), what, self.n_components).of(DenseBlock(rows, 0))
+            # Products of more rows would use the threads of the BLAS, and their bits would depend on their number.
+            with one_blas_thread() if len(rows) > _SMALL_PRODUCT else nullcontext():
+                return _RowValues(self._density(), what, self.n_components).of(DenseBlock(rows, 0))
         check_is_fitted(self)
         source = self._rows(X)
         # Answers by row and component are held at once; labels and densities are one number a row.

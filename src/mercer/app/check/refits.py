@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def find_changes(subject: Subject) -> list[Finding]:
     again = compare(lambda: (X, y, X))
     turned = compare(lambda: (take_rows(X, order), y[order], X))
     columns = _list_numbers(X)[:_MOST_COLUMNS]
-    units = {name: compare(lambda place=place: _rescale(X, place, y)) for place, name in columns}
+    units = {name: compare(partial(_rescale, X, place, y)) for place, name in columns}
     return [
         _judge_units(units, again),
         _judge_order(turned, again, fits),
