@@ -35,7 +35,9 @@ WITHOUT = {
     *("MiniBatchNMF", "NMF", "OneVsOneClassifier", "OutputCodeClassifier", "PolynomialCountSketch"),
     *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "SplineTransformer"),
     *("SpectralClustering", "SpectralCoclustering", "SpectralBiclustering", "DBSCAN", "HDBSCAN", "OPTICS"),
-    *("AgglomerativeClustering", "SpectralEmbedding", "TSNE", "MDS", "ClassicalMDS"),
+    *("AgglomerativeClustering", "SpectralEmbedding", "TSNE", "MDS", "ClassicalMDS", "IterativeImputer"),
+    *("DictionaryLearning", "MiniBatchDictionaryLearning", "SparsePCA", "MiniBatchSparsePCA", "SparseCoder"),
+    *("LatentDirichletAllocation", "TunedThresholdClassifierCV", "Birch"),
 }
 PREDICTING = [
     subject for subject in subjects() if any(hasattr(subject.estimator, name) for name in ("predict", "transform"))

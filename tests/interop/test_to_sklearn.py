@@ -43,12 +43,21 @@ OTHER = {
     ("LocallyLinearEmbedding", "transform"): "rows of the fit are their own neighbours there",
 }
 # Answers that another solver finds up to its tolerance, or that another formula approximates.
-TOLERANCES = {"NMF": 0.02, "MiniBatchNMF": 0.02, "GaussianProcessClassifier": 1e-3}
+TOLERANCES = {
+    "NMF": 0.02,
+    "MiniBatchNMF": 0.02,
+    "GaussianProcessClassifier": 1e-3,
+    "DictionaryLearning": 1e-6,
+    "MiniBatchDictionaryLearning": 1e-6,
+    "LatentDirichletAllocation": 1e-6,
+}
 
 
 def is_refused(subject):
     """The words with which a setting is refused; None if it is converted."""
     named = repr(subject)
+    if subject.name == "IterativeImputer":
+        return "rounds of regressions"
     classes = ("KernelDensity", "KernelCenterer", "SVC", "AdaBoostClassifier", "BernoulliRBM", "CalibratedClassifierCV")
     if subject.name not in classes:
         return "inducing points" if "inducing" in named else None

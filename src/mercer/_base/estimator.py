@@ -239,7 +239,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
 
     def __getstate__(self) -> Any:
         """Return the attributes for a pickle or a copy, with the version of mercer that wrote them."""
-        return {**super().__getstate__(), _VERSION: __version__}
+        state: Any = super().__getstate__()
+        return {**state, _VERSION: __version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes that a pickle or a copy holds; they must fit together."""

@@ -198,3 +198,8 @@ def _complete_calibration(model: Any, made: Any) -> None:
 def _complete_curve(model: Any, made: Any) -> None:
     # It makes its function of the thresholds as it is unpickled.
     made.__setstate__(made.__getstate__())
+
+
+@completes("TunedThresholdClassifierCV")
+def _complete_threshold(model: Any, made: Any) -> None:
+    made._curve_scorer = made._get_curve_scorer()

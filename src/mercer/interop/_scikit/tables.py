@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.interop._scikit.conversion import completes, convert
+from mercer.interop._scikit.conversion import completes, convert, refuse
 
 
 def _fill(columns: Any) -> np.ndarray:
@@ -98,3 +98,8 @@ def _complete_indicator(model: Any, made: Any) -> Any:
         return model._theirs
     made._precomputed, made._n_features = False, model.n_features_in_
     return None
+
+
+@completes("IterativeImputer")
+def _complete_rounds(model: Any, made: Any) -> None:
+    refuse(model, "its rounds of regressions are kept in another form")
