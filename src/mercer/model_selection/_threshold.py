@@ -585,7 +585,8 @@ class TunedThresholdClassifierCV(ThresholdClassifier):
         if state is not None:
             return Solution(state, True, _TRIED)
         # One more than the folds: the classifier of all rows.
-        count, parts = len(folds) + bool(self.refit), []
+        count = len(folds) + bool(self.refit)
+        parts: list[Any] = []
         while len(parts) < count:
             parts += yield Dense(
                 fit_batch(

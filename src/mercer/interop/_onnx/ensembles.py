@@ -233,7 +233,7 @@ def _calibrate(builder: Builder, one: Any, x: str) -> str:
     for column, calibrator in enumerate(one.calibrators):
         score = given if count == 2 else take_columns(builder, given, [column])
         if one.method == "sigmoid":
-            moved = add_affine(builder, score, [[-float(calibrator.a_)]], np.array([-float(calibrator.b_)]))
+            moved = add_affine(builder, score, np.array([[-float(calibrator.a_)]]), np.array([-float(calibrator.b_)]))
             parts.append(add_sigmoid(builder, moved))
         else:
             x_, y_ = np.asarray(calibrator.X_thresholds_), np.asarray(calibrator.y_thresholds_)

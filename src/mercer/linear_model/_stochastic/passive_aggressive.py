@@ -41,13 +41,13 @@ class PassiveAggressiveModel(_StepsWithoutRates):
     # The loss whose steps are bounded by C, instead of damped.
     _bounded = ""
 
-    @property
-    def eta0(self) -> float:
+    @property  # type: ignore[misc]
+    def eta0(self) -> float:  # type: ignore[override]
         """The bound of the steps."""
         return self.C
 
-    @property
-    def learning_rate(self) -> str:
+    @property  # type: ignore[misc]
+    def learning_rate(self) -> str:  # type: ignore[override]
         """The kind of the steps: PA-I or PA-II."""
         return "pa1" if self.loss == self._bounded else "pa2"
 
@@ -120,7 +120,7 @@ class PassiveAggressiveClassifier(PassiveAggressiveModel, SGDClassifier):
 @deprecated(
     _END + " Use `SGDRegressor(loss='epsilon_insensitive', penalty=None, learning_rate='pa1', eta0=C)` instead."
 )
-class PassiveAggressiveRegressor(PassiveAggressiveModel, SGDRegressor):
+class PassiveAggressiveRegressor(PassiveAggressiveModel, SGDRegressor):  # type: ignore[misc, override]
     r"""A linear regression that learns row by row: each row moves it just so far that its error is small enough.
 
     .. deprecated:: 0.1.0
