@@ -10,9 +10,12 @@ from mercer.decision import (
     DecisionClassifier,
     accuracy_costs,
     add_reject,
+    break_even,
+    choose_threshold,
     expected_cost,
     optimal_action,
     posterior,
+    threshold_costs,
 )
 from mercer.estimation import GaussianDensity
 from mercer.metrics import cost_weighted_error
@@ -33,6 +36,7 @@ WORLD = ClassDensities([GaussianDensity(m, 1.0) for m in (0.0, 1.5, 3.0)], [0.2,
 def test_the_grid_knows_every_place_that_takes_costs():
     known = {"decision.DecisionClassifier", "decision.add_reject", "decision.expected_cost", "decision.optimal_action"}
     known |= {"metrics.cost_weighted_error"}
+    known |= {"decision.break_even", "decision.choose_threshold", "decision.threshold_costs"}
     # A display of annealing draws the costs of its levels, which are numbers of another kind.
     found = set(list_consumers(r"^$", names=("costs",))) - {"inspection.AnnealedCentresDisplay"}
     assert found == known
@@ -46,6 +50,21 @@ def test_all_deciders_take_the_action_of_least_expected_cost(name):
     np.testing.assert_array_equal(optimal_action(SHARES, costs)[0], wanted.argmin(axis=1))
     # A matrix for each row says the same as one for all.
     np.testing.assert_allclose(expected_cost(SHARES, np.tile(costs, (40, 1, 1))), wanted)
+
+
+@pytest.mark.parametrize("costs", [[[0, 9], [1, 0]], [[-1, 3], [2, 0.5]], accuracy_costs(2)])
+def test_thresholds_of_two_classes_follow_from_the_same_costs(costs):
+    random = np.random.default_rng(4)
+    chance = random.random(400)
+    true = (random.random(400) < chance).astype(int)
+    actions = optimal_action(np.stack([1 - chance, chance], axis=1), costs)[0]
+    np.testing.assert_array_equal(actions, chance > break_even(costs))
+    thresholds, means = threshold_costs(true, chance, costs)
+    middle = len(thresholds) // 2
+    decided = (chance > thresholds[middle]).astype(int)
+    assert means[middle] == pytest.approx(cost_weighted_error(true, decided, costs, classes=[0, 1], actions=[0, 1]))
+    choice = choose_threshold(true, chance, costs, n_resamples=50, random_state=0)
+    assert choice.threshold == pytest.approx(break_even(costs))
 
 
 @pytest.mark.parametrize("name", COSTS)

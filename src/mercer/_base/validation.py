@@ -148,6 +148,8 @@ def check_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any
 
 def count_given_rows(subject: str, X: Any) -> int:
     """Return the number of rows of anything that an estimator reads, before they are checked."""
+    if not hasattr(X, "shape") and hasattr(X, "__array__"):
+        X = np.asarray(X)
     shape = X.shape if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
     if not shape:
         raise DataError(f"{subject}: expected rows and columns, got {type(X).__name__}. Give an array or a table.")

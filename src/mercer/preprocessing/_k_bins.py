@@ -27,6 +27,8 @@ from mercer._types import Array
 from mercer.cluster import KMeans
 from mercer.errors import DataError, ModelFileError, ParameterError
 
+# Columns that a warning names.
+_MOST_NAMED = 10
 # Edges that are nearer to each other than this bound no bin, as in scikit-learn.
 _NARROW = 1e-8
 # Up to as many edges each value is compared with all of them, a column beside the other; beyond, it is searched for.
@@ -113,7 +115,7 @@ class KBinsDiscretizer(ReversibleTransformer):
             extent = yield Extent()
             ends = zip(extent.low + 0.0, extent.high + 0.0, strict=True)
             edges = [np.linspace(low, high, count + 1) for (low, high), count in zip(ends, counts, strict=True)]
-            return [self._finish(index, one) for index, one in enumerate(edges)]
+            return self._finish(edges)
         weighted = source.has_weight
         if self.strategy == "quantile" and weighted and not self.quantile_method.endswith("inverted_cdf"):
             raise ParameterError(
@@ -128,7 +130,7 @@ class KBinsDiscretizer(ReversibleTransformer):
             edges[index] = self._find_edges(np.ascontiguousarray(rows[:, index]), weight, counts[index])
 
         yield Dense(partial(run_numbered, find, source.n_features, source.threads, lambda done: None), heavy=True)
-        return [self._finish(index, one) for index, one in enumerate(edges)]
+        return self._finish(edges)
 
     def _count_bins(self, n_features: int) -> Array:
         """Return the number of bins that is wanted of each column."""
@@ -173,22 +175,25 @@ class KBinsDiscretizer(ReversibleTransformer):
         middle = np.sort(centres.cluster_centers_[:, 0])
         return np.concatenate([[low], (middle[1:] + middle[:-1]) * 0.5, [high]])
 
-    def _finish(self, index: int, edges: Array) -> Array:
-        """Return edges without narrow bins, and those of a constant column; a warning tells of both."""
-        if edges[0] == edges[-1]:
-            warnings.warn(f"Feature {index} is constant and will be replaced with 0.", UserWarning, stacklevel=2)
-            return np.array([-np.inf, np.inf])
-        if self.strategy == "uniform":
-            return edges
-        kept = edges[np.ediff1d(edges, to_begin=np.inf) > _NARROW]
-        if len(kept) < len(edges):
+    def _finish(self, edges: list[Array]) -> list[Array]:
+        """Return edges without narrow bins, and those of constant columns; one warning each names the columns."""
+        constant = [index for index, one in enumerate(edges) if one[0] == one[-1]]
+        kept = [np.array([-np.inf, np.inf]) if one[0] == one[-1] else self._drop_narrow(one) for one in edges]
+        if constant:
+            some = f"Feature {constant[0]} is" if len(constant) == 1 else f"Features {_list_columns(constant)} are"
+            warnings.warn(f"{some} constant and will be replaced with 0.", UserWarning, stacklevel=2)
+        narrow = [index for index, one in enumerate(edges) if index not in constant and len(kept[index]) < len(one)]
+        if narrow:
             warnings.warn(
-                f"Bins whose width are too small (i.e., <= {_NARROW}) in feature {index} are removed. Consider "
-                f"decreasing the number of bins, or scale the column.",
+                f"Bins whose width are too small (i.e., <= {_NARROW}) in feature {_list_columns(narrow)} are removed. "
+                f"Consider decreasing the number of bins, or scale the column.",
                 UserWarning,
                 stacklevel=2,
             )
         return kept
+
+    def _drop_narrow(self, edges: Array) -> Array:
+        return edges if self.strategy == "uniform" else edges[np.ediff1d(edges, to_begin=np.inf) > _NARROW]
 
     def _fitted(self, state: list[Array]) -> dict[str, Any]:
         edges = np.empty(len(state), dtype=object)
@@ -258,6 +263,12 @@ class KBinsDiscretizer(ReversibleTransformer):
             pairs = zip(names, self.n_bins_, strict=True)
             names = [f"{name}_{float(number)}" for name, count in pairs for number in range(count)]
         return np.asarray(names, dtype=object)
+
+
+def _list_columns(indices: list[int]) -> str:
+    """Return the first of some columns, for a warning."""
+    more = f" and {len(indices) - _MOST_NAMED} more" if len(indices) > _MOST_NAMED else ""
+    return ", ".join(map(str, indices[:_MOST_NAMED])) + more
 
 
 def _find_quantiles(values: Array, shares: Array, method: Any, weights: Array = None) -> Array:
