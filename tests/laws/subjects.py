@@ -5,7 +5,7 @@ import importlib
 import inspect
 import re
 import warnings
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -254,6 +254,15 @@ def fitted(model: Any) -> dict[str, Any]:
     return state
 
 
+def without_names(state: dict[str, Any]) -> dict[str, Any]:
+    """Fitted attributes without the names of columns, which a frame has and an array lacks, also in a schema."""
+    kept = {name: value for name, value in state.items() if name != "feature_names_in_"}
+    if "schema_" in kept:
+        schema = kept["schema_"]
+        kept["schema_"] = replace(schema, columns=tuple(replace(column, name="") for column in schema))
+    return kept
+
+
 def digest(value: Any) -> str:
     """A checksum of all numbers inside nested fitted attributes: equal digests mean equal bits."""
     checksum = hashlib.sha256()
@@ -271,7 +280,7 @@ def _absorb(checksum: Any, value: Any) -> None:
             _absorb(checksum, one)
     elif isinstance(value, BaseEstimator):
         # Names of columns that only some tables have are no part of what a member learnt.
-        _absorb(checksum, {name: part for name, part in fitted(value).items() if name != "feature_names_in_"})
+        _absorb(checksum, without_names(fitted(value)))
     elif is_dataclass(value):
         for part in fields(value):
             _absorb(checksum, getattr(value, part.name))

@@ -16,7 +16,7 @@ import scipy.sparse
 from mercer.errors import InterruptWarning
 from mercer.watch import Checkpoint
 from tests.laws.settings import OF_MANY_ROWS
-from tests.laws.subjects import digest, fitted, outputs, subjects
+from tests.laws.subjects import digest, fitted, outputs, subjects, without_names
 
 NAMES = ["a", "b", "c", "d", "e"]
 SUBJECTS = [subject for subject in subjects() if "file" in subject.places]
@@ -194,11 +194,8 @@ def fit(subject, X, y):
 
 def learnt(model):
     """All that is learnt, but the labels of rows that are not at hand and the names of columns that arrays lack."""
-    return {
-        name: value
-        for name, value in fitted(model).items()
-        if name not in ("labels_", "outliers_", "feature_names_in_")
-    }
+    state = without_names(fitted(model))
+    return {name: value for name, value in state.items() if name not in ("labels_", "outliers_")}
 
 
 def needs_one_pass(subject):

@@ -76,12 +76,14 @@ def _count_bytes(place: Any, kind: str) -> float:
         return float(place.size)
     from pyarrow import parquet
 
+    from mercer._source.table.format import report_damage
     from mercer._source.table.other_formats import list_parquet_files
 
     total = 0.0
     files: list[Any] = list_parquet_files(place) if kind == "folder" else [place.path]
     for file in files:
-        footer = parquet.read_metadata(file)
+        with report_damage(place):
+            footer = parquet.read_metadata(file)
         total += sum(footer.row_group(group).total_byte_size for group in range(footer.num_row_groups))
     return total
 

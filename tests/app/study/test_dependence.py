@@ -10,7 +10,7 @@ from mercer.app.report import render_report
 from mercer.app.study.choice import dependence
 from mercer.app.study.dataset import gather
 from mercer.app.table import guess_roles
-from mercer.app.table.keys import find_keys, find_times, follows_a_sort, name_follow_up
+from mercer.app.table.keys import decides_splits, find_keys, find_times, follows_a_sort, name_follow_up
 from mercer.app.table.panels import find_panels
 from mercer.model_selection.trials import OutOfTimeError, fit_settings
 
@@ -115,6 +115,30 @@ def test_a_cycle_of_years_is_tested_on_later_years():
     frame = pandas.DataFrame({"YEAR": year, "Weight": 50 * np.sin(year / 2) + 5 * random.normal(size=200)})
     record = _run(frame, "Weight")
     assert record.question.splits == "3 folds, forward in time by `YEAR`"
+
+
+def test_a_few_years_decide_the_splits_of_a_series_and_are_told_of_other_rows():
+    random = np.random.default_rng(0)
+    # A series of months, torn at both ends, and cars of which some years have more than others.
+    month = np.arange(5, 18 * 12 - 3)
+    series = pandas.DataFrame({"year": 1990 + month // 12, "month": month % 12 + 1})
+    sold = pandas.DataFrame({"year": np.repeat(1970 + np.arange(12), random.integers(25, 45, 12))})
+    for frame, decides in ((series, True), (sold, False), (series[series["month"] == 6], True)):
+        table = read_table(frame.assign(y=random.normal(size=len(frame)), z="a"))
+        assert find_times(table, guess_roles(table, target="y")[0])[:1] == ["year"]
+        assert decides_splits(table.frame["year"]) is decides
+    assert decides_splits(pandas.Series(np.repeat(np.arange(20), random.integers(1, 9, 20)))), "twenty are enough"
+
+    def price(frame):
+        late = 10.0 * (frame["year"] - frame["year"].min()) + 20 * random.normal(size=len(frame))
+        return frame.assign(Weight=late, noise=random.random(len(frame)))
+
+    assert _run(price(series), "Weight").question.splits == "3 folds, forward in time by `year`"
+    record = _run(price(sold), "Weight")
+    assert record.question.splits == "3 folds"
+    told = next(notice for notice in record.data.notices if notice.subject == "year" and notice.level == "warning")
+    assert "on rows that are later than the training rows" in told.text
+    assert told.cure == "give --time year if new rows are later than these"
 
 
 def test_a_trend_in_time_is_no_leak():

@@ -21,6 +21,10 @@ _SAMPLE = 5000
 _MOST_COLUMNS = 40
 # A time has at least this many values: with fewer there are too few later ones to test on.
 _FEWEST_TIMES = 10
+# With at least this many values later rows are what counts, and with fewer only in a series.
+_MANY_TIMES = 20
+# Share of the times that have the same number of rows in a series: years of twelve months, or of the same countries.
+_EQUAL = 0.8
 # Share of the rows that must not be earlier than the row before, or not later.
 _ORDERED = 0.98
 # Largest standard deviation of the steps of a time that is a number, over their mean.
@@ -114,6 +118,18 @@ def find_times(table: Table, roles: Roles) -> list[str]:
         if values.dtype.kind == "M" or float(moved.std()) <= _REGULAR * float(moved.mean()):
             names.append(column.name)
     return names
+
+
+def decides_splits(times: Any) -> bool:
+    """Return whether a study tests on later rows where these are harder, for a column of times.
+
+    The rows of a few years that have now more and now fewer of them are mostly other things each year, such as the cars
+    that were sold: new rows may be of the same years, and the report names both scores.
+    """
+    counts = times.value_counts(sort=False).sort_index()
+    # The first and the last one may have been cut off.
+    inner = counts.iloc[1:-1]
+    return len(counts) >= _MANY_TIMES or float((inner == inner.mode().iloc[0]).mean()) >= _EQUAL
 
 
 def follows_a_sort(table: Table) -> bool:

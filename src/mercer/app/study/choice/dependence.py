@@ -24,7 +24,7 @@ from mercer.app.study.formatting import spell_amount, spell_range
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import choose_costs, make_contender, make_encoder
 from mercer.app.study.record import SplitScore
-from mercer.app.table.keys import find_keys, find_times, follows_a_sort
+from mercer.app.table.keys import decides_splits, find_keys, find_times, follows_a_sort
 from mercer.app.table.panels import find_level_keys, find_panels
 from mercer.app.table.roles import Roles
 from mercer.model_selection import candidates
@@ -106,7 +106,11 @@ def find_dependence(
     if not probes:
         return unchanged
     # The probe with the largest loss of score decides, since splits by one column are all that a study uses.
-    decisive = [probe for probe in probes if probe.kind in ("group", "time")]
+    decisive = [
+        probe
+        for probe in probes
+        if probe.kind == "group" or (probe.kind == "time" and decides_splits(table.frame[probe.name]))
+    ]
     worst = max(decisive, key=lambda probe: probe.factor, default=None)
     inputs = max((probe.factor for probe in probes if probe.kind in _INPUTS and probe.depends), default=0.0)
     # Later rows of known countries matter less than new countries where these are predicted worse.
@@ -220,7 +224,9 @@ class _Probe:
                 f"{why}: {subject} {has} {scores}, and {spell_amount(honest)} {how}. The study splits rows at random."
             )
             cure = f"give --group {self.name} if new rows have new values of it"
-            if self.kind == "order":
+            if self.kind == "time":
+                cure = f"give --time {self.name} if new rows are later than these"
+            elif self.kind == "order":
                 cure = "give --time and a column of times if new rows are later than these"
             return Notice("warning", self.name, text, cure)
         if used:
