@@ -123,7 +123,9 @@ def test_modules_need_only_what_the_requirements_bring():
 
 
 def test_functions_import_only_packages_of_some_extra():
-    known = REQUIRED.union(BROUGHT_BY_CALLERS, *(EXTRAS[extra] for extra in ("app", "files", "onnx", "dask", "gpu")))
+    known = REQUIRED.union(
+        BROUGHT_BY_CALLERS, *(EXTRAS[extra] for extra in ("app", "files", "onnx", "interop", "dask", "gpu"))
+    )
     wrong = {
         (package, module)
         for module, tree in TREES.items()

@@ -39,7 +39,7 @@ class Studies:
 
     def save(self, folder: str | Path) -> Path:
         """Write one folder for each study, and a page about all of them, into a folder, and return it."""
-        from mercer.app.report import render_targets
+        from mercer.app.report.pages import render_targets
 
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)

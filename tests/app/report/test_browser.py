@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mercer.app.report import write_report
+from mercer.app.report.pages import write_report
 from tests.app.report.browser import ask, browse, needs_browser
 from tests.app.report.records import RECORDS
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 from mercer._source.table.table import Notice
-from mercer.app.report import list_summary_figures, render_report, write_report
 from mercer.app.report.chart import Chart
 from mercer.app.report.figures import draw_dependence, draw_score
+from mercer.app.report.pages import list_summary_figures, render_report, write_report
 from mercer.app.report.row_figures import draw_confusion, name_drawn
 from mercer.app.report.section import Table
 from mercer.app.report.sections import make_sections

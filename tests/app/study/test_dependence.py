@@ -6,7 +6,7 @@ import pandas
 import mercer
 from mercer._source.table import read_table
 from mercer.app.options import Options
-from mercer.app.report import render_report
+from mercer.app.report.pages import render_report
 from mercer.app.study.choice import dependence
 from mercer.app.study.dataset import gather
 from mercer.app.table import guess_roles

@@ -107,7 +107,7 @@ def test_a_table_without_a_target_gets_groups_even_if_the_time_is_over():
 
 
 def test_a_part_of_the_report_that_fails_does_not_hide_the_others(monkeypatch):
-    from mercer.app.report import render_report
+    from mercer.app.report.pages import render_report
 
     record = mercer.run(_draw(), "y", **QUICK).record
     for name in ("draw_score", "draw_candidates"):

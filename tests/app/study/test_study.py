@@ -325,7 +325,7 @@ def test_a_study_shows_itself_and_is_silent(flowers):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         _study(_flowers(80))
-    pytest.importorskip("mercer.app.report")
+    pytest.importorskip("mercer.app.report.pages")
     assert flowers._repr_html_().startswith("<iframe srcdoc=")
 
 

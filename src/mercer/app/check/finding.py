@@ -102,7 +102,7 @@ class ModelCheck:
         path : str or path
             The file; its folder is made.
         """
-        from mercer.app.report import render_check
+        from mercer.app.report.pages import render_check
 
         place = Path(path)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ def execute(options: Any) -> int:
 
         sys.stdout.write(json.dumps(asdict(record), ensure_ascii=False, allow_nan=False) + "\n")
         return 0
-    from mercer.app.report import write_report
+    from mercer.app.report.pages import write_report
 
     folder = given if given.is_dir() else given.parent
     page = Path(options.output).expanduser() if options.output else folder / "report.html"

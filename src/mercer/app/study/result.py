@@ -29,7 +29,7 @@ class Study:
     def save(self, folder: str | Path) -> Path:
         """Write ``report.html``, ``run.json`` and ``model.mercer`` into a folder, and return it."""
         import mercer
-        from mercer.app.report import write_report
+        from mercer.app.report.pages import write_report
 
         place, record = Path(folder), self.record
         place.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ class Study:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from mercer.app.report import render_report
+        from mercer.app.report.pages import render_report
 
         page = escape(render_report(self.record), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:80vh;border:0" title="mercer study"></iframe>'
