@@ -15,6 +15,8 @@ from mercer.linear_model import GeneralizedLinearEstimator, LogisticRegression, 
 
 # Estimators whose defaults are of no use on small data, or that have several ways to fit.
 SETTINGS = {
+    "PassiveAggressiveClassifier": [{"random_state": 0}],
+    "PassiveAggressiveRegressor": [{"random_state": 0}],
     "Perceptron": [{"random_state": 0}],
     "SGDClassifier": [{"random_state": 0}],
     "SGDRegressor": [{"random_state": 0}],
@@ -55,9 +57,13 @@ def list_models():
 MODELS = list(list_models())
 # Steps along single rows: on so few they end near the optimum at best, and without a line between the classes a
 # perceptron never settles.
-STOCHASTIC = ("Perceptron", "SGDClassifier", "SGDRegressor")
-# An l1 penalty has a scale of its own: targets far below it are not worth a coefficient.
-SCALED = ("Lasso", "ElasticNet", "LassoLars", "MultiTaskLasso", "MultiTaskElasticNet")
+STOCHASTIC = (
+    *("PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "Perceptron", "SGDClassifier"),
+    "SGDRegressor",
+)
+# An l1 penalty has a scale of its own, and so have errors that are no loss: targets far below it are not worth a
+# coefficient.
+SCALED = ("Lasso", "ElasticNet", "LassoLars", "MultiTaskLasso", "MultiTaskElasticNet", "PassiveAggressiveRegressor")
 # Models of counts and amounts: their targets are positive, and powers of e.
 POSITIVE = ("GammaRegressor", "PoissonRegressor")
 # Targets of theirs are a table.

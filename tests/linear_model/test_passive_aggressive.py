@@ -6,6 +6,7 @@ import sklearn.linear_model as theirs
 from sklearn.datasets import make_classification, make_regression
 
 import mercer.linear_model as ours
+from mercer.errors import DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 _MODELS = [
@@ -40,3 +41,11 @@ def test_a_step_mends_the_loss_of_its_row():
 def test_it_says_that_it_is_deprecated_and_what_to_write(name):
     with pytest.warns(FutureWarning, match=r"removes it in 1\.10, and mercer with it\. Use `SGD"):
         getattr(ours, name)()
+
+
+def test_targets_in_whose_rounding_every_step_is_lost_are_refused_and_a_larger_c_is_the_cure():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = 1e20 * (X @ [1.0, -2.0, 0.5])
+    with pytest.raises(DataError, match=r"lost in the rounding of targets .* Scale the targets"):
+        ours.PassiveAggressiveRegressor(random_state=0).fit(X, y)
+    assert ours.PassiveAggressiveRegressor(C=1e20, random_state=0).fit(X, y).score(X, y) > 0.99

@@ -344,7 +344,10 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
             source.release()
         if outcome.interrupt is not None and fitted_after_interrupt is not None:
             fitted = fitted_after_interrupt
-        for name, value in (given | fitted(outcome.state)).items():
+        # What is found from the last state has products too, and callbacks have read it under one BLAS thread.
+        with one_blas_thread():
+            found = given | fitted(outcome.state)
+        for name, value in found.items():
             setattr(self, name, value)
         self.history_ = outcome.history
         self.converged_ = outcome.converged

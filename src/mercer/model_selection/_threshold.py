@@ -515,7 +515,6 @@ class TunedThresholdClassifierCV(ThresholdClassifier):
     )
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "each fold is a copy of its rows, since the classifier may be of any kind",
-        "row order": "rows are dealt to folds by their numbers",
     }
     _stored: ClassVar[dict[str, Stored]] = {
         "best_threshold_": floats(),

@@ -15,6 +15,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Map, Solution, Solver, Step
 from mercer._solver.relay import answer_requests
 from mercer._source import Block, Source
+from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, integers, part
 from mercer._types import Array
 from mercer.decomposition._nonnegative.divergence import EPSILON, measure_divergence, parts_in_columns, parts_in_rows
@@ -132,6 +133,7 @@ class MiniBatchNMF(FactorModel):
     _depends_on_units = ("columns", "scale", "place")
 
     @fitting
+    @one_blas_thread()
     def partial_fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "MiniBatchNMF":
         """Take `X` as one more batch.
 

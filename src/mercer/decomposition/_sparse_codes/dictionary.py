@@ -9,8 +9,10 @@ from numpy.random import SeedSequence
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
+from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import Sums
+from mercer._statistic.triangle import reduce_rows
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._sparse_codes.coding import CodingRule, encode_rows
@@ -100,14 +102,24 @@ def measure_gain(atoms: Array, gram: Array, products: Array, positive: bool) -> 
 
 def start_atoms(X: Any, weight: Any, count: int, given: Any, positive: bool) -> tuple[Array, Array]:
     """Return the first codes and atoms: as given, or singular vectors, with zeros for more atoms than the rank."""
-    rows = np.asarray(X, dtype=np.float64)
     codes, atoms = (None if one is None else np.asarray(one, dtype=np.float64) for one in given)
     if codes is None or atoms is None:
-        weighted = rows if weight is None else rows * np.sqrt(weight)[:, None]
-        axes = fix_signs(np.linalg.svd(weighted, full_matrices=False)[2])
-        codes, atoms = rows @ axes.T, axes if atoms is None else atoms
+        axes = fix_signs(np.linalg.svd(_reduce(X, weight), full_matrices=False)[2])[:count]
+        codes, atoms = np.matmul(X, axes.T, dtype=np.float64), axes if atoms is None else atoms
     codes, atoms = widen(codes, count), widen(atoms.T, count).T
     return codes, np.array([place_atom(atom, positive) for atom in atoms])
+
+
+def _reduce(X: Any, weight: Any) -> Array:
+    """Return few rows, in float64, with the singular values and the axes of weighted rows; block by block."""
+    # A factor of d rows is joined to each block: to blocks of four times as many it adds a quarter of the work.
+    step = max(rows_per_block(X.shape[1]), 4 * X.shape[1])
+    factor = np.empty((0, X.shape[1]))
+    for first in range(0, X.shape[0], step):
+        rows = np.asarray(X[first : first + step], dtype=np.float64)
+        rows = rows if weight is None else rows * np.sqrt(weight[first : first + step])[:, None]
+        factor = reduce_rows(np.concatenate([factor, rows]))
+    return factor
 
 
 def widen(table: Array, count: int) -> Array:

@@ -14,6 +14,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Source
+from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats, integers, part
 from mercer._types import Array
 from mercer.decomposition._sparse_codes.coding import CodingRule, encode_rows
@@ -143,6 +144,7 @@ class MiniBatchDictionaryLearning(LearntAtoms):
         return self
 
     @fitting
+    @one_blas_thread()
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take `X` as one more batch."""
         seen = "components_" in vars(self)

@@ -16,6 +16,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source, open_source, place_of
+from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.decomposition._topics.bound import (
@@ -194,6 +195,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self
 
     @fitting
+    @one_blas_thread()
     def partial_fit(self, X: Any, y: Any = None) -> "LatentDirichletAllocation":
         """Take `X` as one more batch, or several of ``batch_size`` rows."""
         seen = "components_" in vars(self)

@@ -321,7 +321,7 @@ class _Task:
         words = find_words(state.seed) if descent.shuffle else None
         # Rates of the schedule "optimal" fall fast enough not to diverge.
         far = np.inf if descent.schedule == 1 else DIVERGED
-        limits = (not descent.slope_is_bounded, 0.5 * STEEPEST**2, far)
+        limits = (True, descent.reach, np.inf) if descent.slope_is_bounded else (True, 0.5 * STEEPEST**2, far)
         stop = (descent.tol, descent.n_iter_no_change, descent.adaptive, LOWEST_RATE)
         self.rule = stochastic.Rule(*stop, limits, words)
         self.rule.best, self.rule.stale, self.rule.last = state.best[k], state.stale[k], state.last[k]

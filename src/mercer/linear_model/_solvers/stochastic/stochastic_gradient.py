@@ -25,6 +25,8 @@ from mercer.linear_model._solvers.stochastic.epochs import DIVERGED, LOWEST_RATE
 _STATEMENT = (
     "The steps follow the gradients of single rows, and no bound is known on how far the last one is from the optimum."
 )
+# The schedule of passive-aggressive steps that are bounded by the rate; see :mod:`mercer._native.linear.stochastic`.
+_BOUNDED_STEPS = 3
 
 
 @plain
@@ -153,6 +155,15 @@ class Descent:
         """Whether no step can be longer than the rate times a row, so that rates cannot diverge exponentially."""
         return self.loss.is_lipschitz
 
+    @property
+    def reach(self) -> float:
+        """The mean loss at zero scores above which steps may be lost in the rounding of the targets; none is if inf.
+
+        Passive-aggressive steps along a row of length zero move the intercept by the rate at most.
+        """
+        bounded = self.schedule == _BOUNDED_STEPS and self.slope_is_bounded and not self.labels
+        return self.rate / float(np.finfo(np.float64).eps) if bounded else math.inf
+
     def make_method(self) -> Any:
         """Return the loss, the rates and the penalties as native code takes them."""
         # A loss of labels has the targets 0 and 1; one of numbers is given -1 and 1 by classifiers.
@@ -186,6 +197,8 @@ def stochastic_gradient(
         state, sums = yield Epoch(descent, before)
         _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(find_squared_norms)))
         _check_reach(descent, sums, subject)
+        if np.any(sums.loss_at_zero > descent.reach):
+            _check_bounded_steps(descent, sums, subject, (yield Map(find_squared_norms)))
         score = None if descent.judge is None else (yield replace(descent.judge, state=state))
         state = _update_rules(descent, before, state, sums, score)
         extra = {"updates": float(sums.updates.sum())}
@@ -261,6 +274,17 @@ def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
         f"{subject}: steps are clipped where the loss is steeper than {STEEPEST:.0e}, and with targets of a mean "
         f"square of {2.0 * float(np.max(sums.loss_at_zero)):.3g} it is. Scale the targets, for instance by "
         f"scikit-learn's TransformedTargetRegressor."
+    )
+
+
+def _check_bounded_steps(descent: Descent, sums: EpochSums, subject: str, lengths: Array) -> None:
+    """Raise an error if the longest step changes a score by less than the rounding of the targets."""
+    step, largest = descent.rate * (1.0 + float(np.max(lengths))), float(np.max(sums.loss_at_zero))
+    if largest * float(np.finfo(np.float64).eps) <= step:
+        return
+    raise DataError(
+        f"{subject}: a step changes a score by {step:.3g} at most, which is lost in the rounding of targets with a "
+        f"mean size of {largest:.3g}. Scale the targets, for instance by scikit-learn's TransformedTargetRegressor."
     )
 
 
